@@ -1,8 +1,8 @@
 import type { AttachmentRef } from '../protocol/message.js'
+import type { Micros } from '../protocol/time.js'
 import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/attachments.js'
 import { copyFile } from '../store/files/files.js'
 import type { Reader, Writer } from '../store/store.js'
-import type { Micros } from '../protocol/time.js'
 
 /** The first of these paths that is not a file of the thread, as a sentence for the model; null when all are. */
 export async function missingFile(

@@ -4,6 +4,7 @@
  */
 import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Link } from '@opentelemetry/api'
+
 import type {
   ActivityInput,
   CallInput,

@@ -19,10 +19,13 @@
  *   is told by `onInterrupted`. Whatever acts outside of the store and is not idempotent is reported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
+import { toMicros } from '../protocol/time.js'
+import type { Micros } from '../protocol/time.js'
 import type { JsonObject } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
 import {
@@ -33,13 +36,11 @@ import {
   takeOperation,
 } from '../store/operations.js'
 import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
-import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
+import { StoreError } from '../store/store-error.js'
 import { pipeline } from '../store/transaction.js'
 import { assertStoppedByUser } from './activity.js'
 import { Context } from './temporal-activity.js'
-import type { Micros } from '../protocol/time.js'
-import { toMicros } from '../protocol/time.js'
 
 export interface OperationKey {
   readonly threadId: string

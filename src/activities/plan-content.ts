@@ -1,17 +1,17 @@
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
+import type { CallModelInput } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/agents.js'
-import type { Store } from '../store/store.js'
-import type { ActivityDependencies } from './activity.js'
-import { Context, log } from './temporal-activity.js'
-import type { CallModelInput } from '../protocol/activities.js'
 import { findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
+import type { Store } from '../store/store.js'
+import type { ActivityDependencies } from './activity.js'
 import type { OperationKey } from './operation.js'
+import { Context, log } from './temporal-activity.js'
 
 /** Plans are immutable under their digest, and a worker meets few of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()

@@ -1,10 +1,10 @@
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { Micros } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { findChild, updateChild } from '../store/threads/children.js'
 import { updateThread } from '../store/threads/threads.js'
-import type { Micros } from '../protocol/time.js'
 
 interface PublishedStatus {
   /** The thread's id, which is its reference where it is a child. */

@@ -13,6 +13,7 @@ import type { EffectFailureCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { Micros } from '../protocol/time.js'
 import { recordError } from '../store/errors.js'
 import { appendEvents } from '../store/events.js'
 import { FileError } from '../store/files/file-row.js'
@@ -38,7 +39,6 @@ import { openThread } from './thread-row.js'
 import { openBufferedState } from './thread-state/buffered-state.js'
 import type { BufferedState, StateEffects } from './thread-state/buffered-state.js'
 import { readThrown } from './thrown.js'
-import type { Micros } from '../protocol/time.js'
 
 export async function runEffect(
   dependencies: ActivityDependencies,

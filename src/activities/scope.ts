@@ -3,9 +3,9 @@ import type { EventScope } from '../protocol/events.js'
 import { phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
-import type { ToolCallRecord } from '../store/calls/tool-calls.js'
 import { toMicros } from '../protocol/time.js'
 import type { Micros, Millis } from '../protocol/time.js'
+import type { ToolCallRecord } from '../store/calls/tool-calls.js'
 
 export function stepScope({ run, step }: { readonly run: number; readonly step: number }): EventScope {
   return { runId: runIdOf(run), stepId: stepIdOf(run, step) }

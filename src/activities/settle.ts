@@ -8,6 +8,7 @@
  * are stored, and its operations are computed anew (T9).
  */
 import { randomUUID } from 'node:crypto'
+
 import { failureTextOf } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
@@ -50,7 +51,7 @@ import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import type { WrittenMessage } from './subagents/prepare-message.js'
 import { anyThread } from './thread-row.js'
-import { operationsOf } from './turn/model-operation.js'
+import { operationsOf } from './turn/model-step.js'
 import { missingOfRun } from './variables/missing-variables.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }

@@ -2,12 +2,12 @@ import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
+import { toMicros } from '../protocol/time.js'
+import type { Micros, Millis } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { findThread, insertThread } from '../store/threads/threads.js'
 import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
-import type { Micros, Millis } from '../protocol/time.js'
-import { toMicros } from '../protocol/time.js'
 
 interface Registration {
   readonly threadId: string

@@ -7,12 +7,13 @@
  * An activation happens once (T4); an interrupted one is done again, and ends also when a flag was turned off since.
  */
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
-import type { SubagentContent } from '../../definitions/plan/plan-content.js'
-import type { CallModelAnswer, CallModelInput, ImmediateCall } from '../../protocol/activities.js'
+import type { PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
+import type { CallModelAnswer, CallModelInput, Frame, ImmediateCall } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { activationId, nestedCallIdOf } from '../../protocol/ids.js'
+import { activationId, activationSuffix, immediatesId, nestedCallIdOf } from '../../protocol/ids.js'
 import { putPlan } from '../../store/agents.js'
+import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -29,18 +30,39 @@ import {
   openVariablesRequests,
 } from '../variables/missing-variables.js'
 import { enabledSubagents } from '../variables/resolved-prompt.js'
-import { activationInput, deriveCalls } from './bootstrap.js'
-import type {
-  Activation,
-  ActivationInput,
-  Derived,
-  DerivedCall,
-  HeldActivation,
-  Immediate,
-} from './bootstrap.js'
+import { deriveCalls } from './bootstrap.js'
 import { runDrainHooks } from './drain-hooks.js'
-import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-operation.js'
+import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-step.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
+
+/**
+ * The input of an activation, which has the shape of a nested step: its operation differs from that of the step that
+ * follows (T4), and it emits no phases of that step.
+ */
+type ActivationInput = CallModelInput & { readonly frame: Frame }
+
+/**
+ * Several prompts may become active before one step, and one of them twice: an agent hands over, or a side is forced.
+ */
+export function activationInput(input: CallModelInput): ActivationInput {
+  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
+  return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
+}
+
+/** A prompt that becomes active, before its first step. */
+interface Activation {
+  readonly input: ActivationInput
+  readonly content: PlanContent
+  readonly prompt: ReturnType<typeof promptOf>
+}
+
+/** An activation that this attempt holds. */
+type HeldActivation = Activation & { readonly held: HeldOperation }
+
+type Derived = Awaited<ReturnType<typeof deriveCalls>>
+
+/** A call of an immediate subagent, with its arguments; without arguments it is not made. */
+type DerivedCall = Derived['calls'][number]
 
 /** Calls the immediate subagents. Null: there are none to start, and the step begins. */
 export async function activate(
@@ -75,7 +97,7 @@ function isBegun(store: Store, key: OperationKey): Promise<boolean> {
 async function dueImmediates(
   dependencies: ActivityDependencies,
   { input, content, prompt }: Activation,
-): Promise<readonly Immediate[]> {
+): Promise<readonly Omit<DerivedCall, 'args'>[]> {
   if (!Object.values(prompt.subagents).some(({ immediate }) => immediate !== null)) return []
   const { threadId, agent, frame } = input
   const scope = { threadId, agent, content }

@@ -1,9 +1,9 @@
 import { APICallError } from '@ai-sdk/provider'
 
-import type { NextRequest } from '../../protocol/event-codes.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import type { ModelError, ModelErrorKind } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
+import type { NextRequest } from '../../protocol/event-codes.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'

@@ -1,23 +1,24 @@
+/**
+ * The arguments with which the immediate subagents of a prompt start.
+ * Owns: the hints, the one request to a model that makes arguments of them, and what stands in for its answer.
+ * Does not own: which subagents start, and the operation in which the requests are counted (`activate.ts`).
+ * It is a convenience: any failure only leaves the hints as they are. No value that is secret is a hint (T5).
+ */
 import { randomUUID } from 'node:crypto'
+
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import type { z } from 'zod'
+
 import { embedSchema, takesArguments } from '../../definitions/plan/lifecycle-tools.js'
-import type {
-  PlanContent,
-  PromptContent,
-  SubagentContent,
-  ToolContent,
-} from '../../definitions/plan/plan-content.js'
+import type { SubagentContent, ToolContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
-import type { CallModelInput, Frame } from '../../protocol/activities.js'
 import type { Fact } from '../../protocol/facts.js'
-import { activationSuffix, immediatesId } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { Micros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
@@ -38,14 +39,24 @@ import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'
-import type { Micros } from '../../protocol/time.js'
+
+/** The activation of a prompt, which this attempt holds. */
+interface HeldActivation extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
+  readonly held: HeldOperation
+}
+
+/** An immediate subagent, and the id of the call that starts it. */
+interface Immediate {
+  readonly callId: string
+  readonly subagent: SubagentContent
+}
 
 /** A call and its arguments; without arguments it is not made. */
-export interface DerivedCall extends Immediate {
+interface DerivedCall extends Immediate {
   readonly args: JsonObject | null
 }
 
-export interface Derived {
+interface Derived {
   readonly calls: readonly DerivedCall[]
   readonly log: RequestLog
 }
@@ -225,7 +236,7 @@ interface Bootstrap {
  * A request with one forced tool, about one subagent, without history and without variables other than the two hints.
  */
 function bootstrapRequest(
-  { input, content, prompt }: Activation,
+  { input, content, prompt }: HeldActivation,
   { subagent, hints }: Bootstrap,
   modelName: string,
 ): BuiltRequest {
@@ -363,34 +374,4 @@ function isObject(value: unknown): value is JsonObject {
 
 function isWords(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
-}
-
-/** A prompt that becomes active, before its first step. */
-export interface Activation {
-  readonly input: ActivationInput
-  readonly content: PlanContent
-  readonly prompt: PromptContent & { readonly name: string }
-}
-
-/** An activation that this attempt holds. */
-export type HeldActivation = Activation & { readonly held: HeldOperation }
-
-/**
- * The input of an activation, which has the shape of a nested step: its operation differs from that of the step that
- * follows (T4), and it emits no phases of that step.
- */
-export type ActivationInput = CallModelInput & { readonly frame: Frame }
-
-/**
- * Several prompts may become active before one step, and one of them twice: an agent hands over, or a side is forced.
- */
-export function activationInput(input: CallModelInput): ActivationInput {
-  const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
-  return { ...input, frame: { callId: immediatesId(input, key), prompt: '', depth: 1 } }
-}
-
-/** An immediate subagent, and the id of the call that starts it. */
-export interface Immediate {
-  readonly callId: string
-  readonly subagent: SubagentContent
 }

@@ -37,33 +37,32 @@ import {
 } from '../variables/missing-variables.js'
 import type { RequiredVariables } from '../variables/missing-variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
-import { activate } from './activate.js'
-import { commitReply } from './commit-answer.js'
+import { activate, activationInput } from './activate.js'
 import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
 import { askModels } from './ask-models.js'
-import { activationInput } from './bootstrap.js'
 import { buildRequest } from './build-request.js'
 import type { RequestParts } from './build-request.js'
+import { commitReply } from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
-import { UNHOOKED, runDrainHooks } from './drain-hooks.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
+import { beginFrame } from './frame.js'
+import type { BegunFrame } from './frame.js'
 import {
-  MISSING,
   beginOperationOf,
+  MISSING,
   modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
   withOperations,
-} from './model-operation.js'
+} from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { candidatesOf } from './provided-model.js'
-import { beginRunRow, handOver, startedFact } from './run-start.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
-import { beginFrame } from './frame.js'
-import type { BegunFrame } from './frame.js'
+import { beginRunRow, handOver, startedFact } from './run-start.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,

@@ -44,8 +44,7 @@ import { patienceOf, shortestWait } from './admission.js'
 import { completedFact, failedFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { Reply } from './ask-models.js'
-import { newPlan, withOperations } from './model-operation.js'
-import { streamedMessage } from './model-step.js'
+import { newPlan, streamedMessage, withOperations } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** Commits the outcome of a model call, and returns it as the activity's answer. */

@@ -1,21 +1,30 @@
+/**
+ * The window of the transcript that a request is made of.
+ * Owns: reading the rows since the last cut, and cutting a window that is full.
+ * Does not own: the weight of a row and the room for it (`build-request.ts`), where a cut may be
+ * (`model/context/cut-window.ts`), and when it is stored.
+ */
 import type { PromptContent } from '../../definitions/plan/plan-content.js'
-import { clipResult } from '../../model/context/cut-window.js'
-import { mediaTypeOf } from '../../model/context/inlined-files.js'
-import type { InlinedFile, ReadFiles } from '../../model/context/inlined-files.js'
+import { clipResult, cutIndex, fillOf, sizeOf } from '../../model/context/cut-window.js'
+import type { WeighedRow, WindowSize } from '../../model/context/cut-window.js'
+import type { Perspective } from '../../model/context/transcript-row.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { AttachmentRef } from '../../protocol/message.js'
-import { statFile } from '../../store/files/attachments.js'
 import { lastBoundary } from '../../store/messages/context-boundaries.js'
-import type { Boundary } from '../../store/messages/context-boundaries.js'
+import type { Boundary, BoundaryDetail } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage } from '../../store/messages/message-row.js'
-import { findTranscriptRow, readRows, readRowSizes } from '../../store/messages/transcript.js'
+import {
+  countBefore,
+  findTranscriptRow,
+  readOpening,
+  readRows,
+  readRowSizes,
+} from '../../store/messages/transcript.js'
 import type { RowSize, Transcript } from '../../store/messages/transcript.js'
-import { StoreError } from '../../store/store-error.js'
 import type { Reader, Store } from '../../store/store.js'
 
 /** The rows of the transcript that a request is made of, as its window was cut last. */
-export interface ContextWindow {
+interface ContextWindow {
   readonly boundary: Boundary | null
   /** The first message of the run within which the window was cut; it stands before the rows. */
   readonly opening: TranscriptMessage | null
@@ -71,48 +80,92 @@ function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   return over === -1 ? newestFirst : newestFirst.slice(0, over)
 }
 
+/** A window that fits, and what the next requests need to begin alike. */
+interface CutContext {
+  readonly opening: TranscriptMessage | null
+  readonly rows: readonly TranscriptMessage[]
+  /** Null: nothing was cut by this request. */
+  readonly cut: { readonly position: number; readonly detail: Omit<BoundaryDetail, 'cuts'> } | null
+}
+
+interface Cutting {
+  readonly input: CallModelInput
+  readonly window: ContextWindow
+  readonly perspective: Perspective
+  /** The tokens that the rows may fill. */
+  readonly budget: number
+  /** How often the window is halved: once for each refusal of the provider. */
+  readonly halvings: number
+  readonly tokensOf: (row: TranscriptMessage) => number
+}
+
 /**
- * The bytes of files of a thread, each path read once; null where a file is missing or not of the kind that its
- * attachment names.
+ * Cuts a full window to half. A window that is not full stays as it is, so that requests share their beginnings until
+ * the next cut (T12). A cut within a run keeps the message that began the run. Where one step alone is too large, its
+ * results are clipped.
  */
-export async function readFiles(
+export async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
+  const { window, perspective, budget, halvings } = cutting
+  const weighed = window.rows.map((row) => weigh(cutting, row))
+  const all = { tokens: budget, rows: LIMITS.contextRows, bytes: LIMITS.contextBytes }
+  const size = sizeOf(weighed)
+  const full = halvings === 0 ? all : { ...all, tokens: size.tokens / 2 ** halvings }
+  const isFull = window.overflows || fillOf(size, full) > 1
+  if (!isFull) return { opening: window.opening, rows: window.rows, cut: null }
+  const most = halvings === 0 ? halve(full) : full
+  const stays = weighed.slice(cutIndex(weighed, { most, perspective }))
+  const rows = fillOf(sizeOf(stays), full) > 1 ? clipRows(stays) : stays.map(rowOf)
+  return concludeCut(store, cutting, rows)
+}
+
+async function concludeCut(
   store: Store,
-  threadId: string,
-  attachments: Iterable<AttachmentRef>,
-): Promise<ReadFiles> {
-  const read = new Map<string, InlinedFile | null>()
-  const files = new Map<AttachmentRef, InlinedFile | null>()
-  for (const attachment of attachments) {
-    const { path } = attachment
-    const known = read.get(path)
-    const file = known === undefined ? await readFile(store, threadId, path) : known
-    read.set(path, file)
-    files.set(attachment, file !== null && isOfKind(file, attachment) ? file : null)
+  { window, input }: Cutting,
+  rows: readonly TranscriptMessage[],
+): Promise<CutContext> {
+  const position = rows[0]?.position
+  const same = position === window.rows[0]?.position && !window.overflows
+  const isClipped = rows.some((row) => !window.rows.includes(row))
+  // Only one message is left: the provider is to decide.
+  if (position == null || (same && !isClipped)) return { ...window, cut: null }
+  const opening = same ? window.opening : await openingOf(store, input, { window, first: rows[0] })
+  const newest = rows.at(-1)?.position ?? null
+  const { threadId } = input
+  const before = await store.read((db) => countBefore(db, threadId, position))
+  const detail = {
+    opening: opening?.position ?? null,
+    clipped: isClipped ? newest : (window.boundary?.detail.clipped ?? null),
+    dropped: before - (opening === null ? 0 : 1),
   }
-  return files
+  return { opening, rows, cut: { position, detail } }
 }
 
-async function readFile(store: Store, threadId: string, path: string): Promise<InlinedFile | null> {
-  const entry = await store.read((db) => statFile(db, threadId, path))
-  if (entry?.blob == null || entry.size > LIMITS.inlinedFileBytes) return null
-  const data = await bytesOf(store, entry.blob)
-  const mediaType = data === null ? null : mediaTypeOf(data)
-  return data === null || mediaType === null ? null : { mediaType, data }
+/** The message that began the run, if the cut is within that run. */
+async function openingOf(
+  store: Store,
+  { threadId, run }: CallModelInput,
+  { window, first }: { readonly window: ContextWindow; readonly first: TranscriptMessage | undefined },
+): Promise<TranscriptMessage | null> {
+  if (first?.run !== run) return null
+  const from = window.boundary?.detail.opening ?? window.boundary?.position ?? 0
+  const opening = await store.read((db) => readOpening(db, { threadId, from, run }))
+  return (opening?.position ?? Infinity) < (first.position ?? 0) ? opening : null
 }
 
-/**
- * A corrupt file is left out of the request, which says so; while the store fails in passing, the activity is retried.
- */
-async function bytesOf({ blobs }: Store, digest: string): Promise<Uint8Array | null> {
-  try {
-    return await blobs.read(digest)
-  } catch (error) {
-    if (StoreError.isInstance(error) && error.code === 'corrupt') return null
-    throw error
-  }
+function weigh({ window, tokensOf }: Cutting, row: TranscriptMessage): Weighed {
+  return { row, tokens: tokensOf(row), bytes: window.bytes.get(row.position ?? 0) ?? 0 }
 }
 
-/** A PNG that is named a JPEG is sent; a PDF that is named an image is not, because models may not take it. */
-function isOfKind({ mediaType }: InlinedFile, { mimeType }: AttachmentRef): boolean {
-  return mediaType.split('/')[0] === mimeType.toLowerCase().split('/')[0]
+type Weighed = WeighedRow & { readonly row: TranscriptMessage }
+
+function rowOf({ row }: Weighed): TranscriptMessage {
+  return row
+}
+
+function clipRows(rows: readonly Weighed[]): readonly TranscriptMessage[] {
+  return rows.map(({ row }) => clipResult(row))
+}
+
+function halve({ tokens, rows, bytes }: WindowSize): WindowSize {
+  return { tokens: tokens / 2, rows: rows / 2, bytes: bytes / 2 }
 }

@@ -1,14 +1,14 @@
 import type { AnswerDelta } from '../../model/model-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { Micros } from '../../protocol/time.js'
 import { noteFleeting } from '../../store/changes.js'
 import { appendDelta, countDeltas } from '../../store/messages/deltas.js'
 import type { NewDelta } from '../../store/messages/deltas.js'
 import { isHeld } from '../../store/operations.js'
-import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
+import { StoreError } from '../../store/store-error.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
-import type { Micros } from '../../protocol/time.js'
 
 /**
  * Streams an answer into the store for subscribers: the first text at once, then in small batches.

@@ -20,7 +20,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds } from '../scope.js'
 import { openThread } from '../thread-row.js'
-import { beginOperationOf } from './model-operation.js'
+import { beginOperationOf } from './model-step.js'
 import { stageItems } from './staged-items.js'
 
 interface HookedDrain {

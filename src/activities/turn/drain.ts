@@ -24,16 +24,16 @@ import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { UNHOOKED, runDrainHooks } from './drain-hooks.js'
+import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
 import {
-  MISSING,
   beginOperationOf,
+  MISSING,
   modelBeginning,
   newPlan,
   operationOf,
   operationsOf,
   withOperations,
-} from './model-operation.js'
+} from './model-step.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'
 import { stageItems } from './staged-items.js'
 

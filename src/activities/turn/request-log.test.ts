@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+
 import { ModelError } from '../../model/model-error.js'
 import { RequestLog } from './request-log.js'
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+
 import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { requestSettings } from './request-settings.js'
 

@@ -1,4 +1,5 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
+
 import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { toolConfiguration } from '../../model/context/provider-options.js'
 import type { RequestOrigin } from '../../model/scripted-request.js'

@@ -11,12 +11,12 @@ import type { ChildRecord } from '../../store/threads/children.js'
 import { microseconds } from '../scope.js'
 import { recordClosedChild } from '../subagents/closed-child.js'
 import {
-  SILENT_END,
   failureText,
   fittingMembers,
   groupFiles,
   groupText,
   nameOfChild,
+  SILENT_END,
 } from '../subagents/report-text.js'
 import type { GroupMember } from '../subagents/report-text.js'
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+
 import type { CallModelInput } from '../../protocol/activities.js'
-import { activationInput } from './bootstrap.js'
+import { activationInput } from './activate.js'
 
 const INPUT = { run: 2, step: 1, side: 'a', agent: 'boss' } as CallModelInput
 
