@@ -29,7 +29,7 @@ const BEAT_INTERVAL = 500
  * Sends heartbeats while `work` runs, from half a second on: a cancellation arrives with a heartbeat, and Temporal
  * notices a dead worker by their absence.
  */
-export async function whileBeating<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withHeartbeats<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current()
   const timer = setInterval(() => context.heartbeat(), BEAT_INTERVAL)
   try {

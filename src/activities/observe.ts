@@ -144,7 +144,7 @@ function runAttributes({ threadId, run }: SettleInput, { reason, steps, usage }:
 async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
   const { threadId, run: number, frame, drain } = input
   const taken = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
-  const [parent = null, ...others] = await found(store, async (db) => {
+  const [parent = null, ...others] = await readTraces(store, async (db) => {
     if (frame !== null) return [await traceOfCall(db, threadId, frame.callId)]
     const began = await traceOfRun(db, { threadId, number })
     const messages = await tracesOfMessages(db, threadId, taken)
@@ -164,7 +164,7 @@ async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
 
 /** The span of a call is a child of the step whose model asked for it, or of the caller that queued it. */
 async function callSpan(store: Store, activity: string, input: CallInput): Promise<NewSpan> {
-  const [parent = null] = await found(store, async (db) => [
+  const [parent = null] = await readTraces(store, async (db) => [
     await traceOfCall(db, input.threadId, input.callId),
   ])
   const executes = activity === ACTIVITIES.executeTool
@@ -185,7 +185,7 @@ async function callSpan(store: Store, activity: string, input: CallInput): Promi
 /** All else that is done for a run. */
 async function runSpan(store: Store, activity: string, input: ActivityInput): Promise<NewSpan> {
   const { threadId, run: number } = input
-  const [parent = null] = await found(store, async (db) => [await traceOfRun(db, { threadId, number })])
+  const [parent = null] = await readTraces(store, async (db) => [await traceOfRun(db, { threadId, number })])
   return {
     name: activity,
     kind: SpanKind.INTERNAL,
@@ -195,7 +195,7 @@ async function runSpan(store: Store, activity: string, input: ActivityInput): Pr
 }
 
 /** The store is not read while tracing is off; a store that cannot be read costs a span its parent and nothing else. */
-async function found(
+async function readTraces(
   store: Store,
   read: (db: Reader) => Promise<readonly (string | null)[]>,
 ): Promise<readonly (string | null)[]> {

@@ -142,7 +142,7 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
  * arrives. Attempts are fenced by the time at which Temporal scheduled them.
  */
 async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginning): Promise<HeldOperation> {
-  const held = heldBefore(operation, now)
+  const held = previousHold(operation, now)
   // Null: code of before schema version 5 began it, which had no fence.
   if (operation.scheduled_at !== null && operation.scheduled_at > scheduledAt())
     throw failure('Operation.Late')
@@ -164,7 +164,7 @@ function scheduledAt(): number {
  * The hold of the attempt that had the operation last, for an outcome that begins nothing: a person has not allowed
  * the call.
  */
-export function heldBefore(operation: OperationRecord, now: Micros): HeldOperation {
+export function previousHold(operation: OperationRecord, now: Micros): HeldOperation {
   const { thread_id: threadId, id, attempt, state, message_id: messageId, detail } = operation
   if (state === 'finished') throw new Error(`Expected the operation ${id} to be unfinished.`)
   const asked = typeof detail === 'object' && detail !== null && 'asked' in detail ? Number(detail.asked) : 0
@@ -195,7 +195,7 @@ export async function commit<T>(
   work: (tx: Writer) => Promise<T>,
 ): Promise<T> {
   try {
-    return await persistently(() => store.write(work))
+    return await retryWhileUnavailable(() => store.write(work))
   } catch (error) {
     if (!hasFailureType(error, 'Operation.Lost')) throw error
     const found = await store.read((db) => lookUp<T>(db, held))
@@ -267,8 +267,8 @@ export async function finishForHolder(
 }
 
 /** Whether this attempt still holds its operation. An attempt that has lost it must not act any more. */
-export async function holdsStill(store: Store, held: HeldOperation): Promise<boolean> {
-  return persistently(() => store.read((db) => isHeld(db, held)))
+export async function isStillHeld(store: Store, held: HeldOperation): Promise<boolean> {
+  return retryWhileUnavailable(() => store.read((db) => isHeld(db, held)))
 }
 
 const FIRST_PAUSE = 200
@@ -276,7 +276,7 @@ const LONGEST_PAUSE = 10_000
 const PASSING: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 /** While the store fails in passing, the activity keeps what it has and tries again, heartbeating. */
-async function persistently<T>(work: () => Promise<T>): Promise<T> {
+async function retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return await work()
@@ -302,7 +302,7 @@ type Detailed = Pick<OperationRecord, 'detail'>
  * workflow, which goes on and asks again. Two equal facts are two.
  */
 export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly Fact[] {
-  const known = [...storedBefore(detail)]
+  const known = [...storedDigests(detail)]
   return given.filter((fact) => {
     const index = known.indexOf(digest(fact))
     if (index !== -1) known.splice(index, 1)
@@ -312,11 +312,11 @@ export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly
 
 /** The facts that are stored by now: these, and those of the row. */
 export function storedFacts(facts: readonly Fact[], { detail }: Detailed = { detail: null }): StoredFacts {
-  const stored = [...storedBefore(detail), ...facts.map(digest)]
+  const stored = [...storedDigests(detail), ...facts.map(digest)]
   return stored.length === 0 ? {} : { facts: stored }
 }
 
-function storedBefore(detail: unknown): readonly string[] {
+function storedDigests(detail: unknown): readonly string[] {
   // Made by `storedFacts`: the store's boundary.
   return (detail as StoredFacts | null)?.facts ?? []
 }

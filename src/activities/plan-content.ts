@@ -54,13 +54,13 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
  */
 const warnedAt = new Map<string, number>()
 
-const MOST_WARNED = 1000
+const MAX_WARNED = 1000
 
 /** Logs a missing definition once in `LIMITS.missingDefinition`. */
 function warnOfMissing(what: string): void {
   const now = performance.now()
   if (now - (warnedAt.get(what) ?? -Infinity) < LIMITS.missingDefinition) return
-  if (warnedAt.size >= MOST_WARNED) warnedAt.clear()
+  if (warnedAt.size >= MAX_WARNED) warnedAt.clear()
   warnedAt.set(what, now)
   log.warn(
     `This worker does not have the ${what}: is it registered, and does every worker run the same version? It is tried again ` +

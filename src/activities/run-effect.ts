@@ -20,7 +20,7 @@ import { FileError } from '../store/files/file-row.js'
 import type { Store, Writer } from '../store/store.js'
 import { endEffect, findEffect } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
-import { assertStoppedByUser, whileBeating } from './activity.js'
+import { assertStoppedByUser, withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import {
   assertFitting,
@@ -44,7 +44,7 @@ export async function runEffect(
   dependencies: ActivityDependencies,
   input: RunEffectInput,
 ): Promise<RunEffectAnswer> {
-  return whileBeating(async (signal) => {
+  return withHeartbeats(async (signal) => {
     const begun = await beginEffect(dependencies.store, input)
     if (begun.kind === 'answered') return begun.answer
     const outcome = await performEffect(dependencies, begun.effect, signal)
@@ -168,10 +168,10 @@ async function performEffect(
   const definition = dependencies.registry.effect(row.name)
   if (definition === undefined) {
     waitForDefinition(`effect "${row.name}"`)
-    return failedWith('definition_missing', `This worker has no effect "${row.name}".`)
+    return failWith('definition_missing', `This worker has no effect "${row.name}".`)
   }
   const parsed = parseArguments(definition.args, JSON.stringify(row.args))
-  if (!parsed.ok) return failedWith('invalid_arguments', parsed.problem)
+  if (!parsed.ok) return failWith('invalid_arguments', parsed.problem)
   const state = await openState(dependencies, effect)
   const ended = await runHandler({ definition, args: parsed.args, state, signal })
   if (ended.kind !== 'done') state.close()
@@ -183,13 +183,13 @@ async function performEffect(
     case 'threw':
       return { state, failure: { code: 'threw', error: state.redactor.redactThrown(ended.error) } }
     case 'timed_out':
-      return failedWith('timeout', `The effect did not end within ${LIMITS.toolTimeout / 1000} seconds.`)
+      return failWith('timeout', `The effect did not end within ${LIMITS.toolTimeout / 1000} seconds.`)
     case 'stopped':
-      return failedWith('interrupted', 'The effect was interrupted.')
+      return failWith('interrupted', 'The effect was interrupted.')
   }
 }
 
-function failedWith(code: EffectFailureCode, message: string): EffectOutcome {
+function failWith(code: EffectFailureCode, message: string): EffectOutcome {
   return { failure: { code, error: new Error(message) } }
 }
 

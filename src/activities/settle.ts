@@ -41,7 +41,7 @@ import { insertRun, lastRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
 import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { whileBeating } from './activity.js'
+import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import { fittingOperations, lookUp, newFacts, record, storedFacts } from './operation.js'
 import type { OperationKey } from './operation.js'
@@ -50,7 +50,7 @@ import { microseconds } from './scope.js'
 import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import type { WrittenMessage } from './subagents/prepare-message.js'
-import { anyThread } from './thread-row.js'
+import { openAnyThread } from './thread-row.js'
 import { operationsOf } from './turn/model-step.js'
 import { missingOfRun } from './variables/missing-variables.js'
 
@@ -60,9 +60,9 @@ export async function settle(
   { store, failureText }: ActivityDependencies,
   input: SettleInput,
 ): Promise<SettleAnswer> {
-  return whileBeating(() =>
+  return withHeartbeats(() =>
     store.write(async (tx): Promise<SettleAnswer> => {
-      const thread = await anyThread(tx, input)
+      const thread = await openAnyThread(tx, input)
       if (thread === null) return SETTLED
       const { threadId } = input
       const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
@@ -75,7 +75,7 @@ export async function settle(
         await appendEvents(tx, { threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
-      await takeBackUnacknowledged(tx, input)
+      await withdrawUnacknowledged(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
       const answer = answerOf({ thread, input }, await answeredOperations(tx, input))
@@ -109,7 +109,7 @@ async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise
   const events = thread.closed_at === null ? newFacts(input.facts, known) : []
   const added = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
-  await takeBackUnacknowledged(tx, input)
+  await withdrawUnacknowledged(tx, input)
   if (events.length > 0 || added.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     await closeChildren(tx, input, added)
@@ -308,28 +308,28 @@ async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): 
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }
 
-const CUT_SHORT = 'The call that was to start it was cut short.'
+const NOT_STARTED = 'The call that was to start it was cut short.'
 /** The answer of an operation that was interrupted: its call has its result, so that `reopen` expects no other. */
-const CUT = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
+const INTERRUPTED = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
 
 /**
  * Takes back subagents, or a message to one, that were written for a call whose answer never reached the workflow: no
  * workflow starts or addresses them, and the call has another result by now. They are closed or removed, so that no
  * parent waits for them (T7).
  */
-async function takeBackUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
+async function withdrawUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId } = input
   for (const id of input.unheard ?? []) {
     const known = await findOperation(tx, threadId, id)
     // Written by `prepareChild` and `prepareMessage`: the store's boundary.
     const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
     if (answer?.type !== 'children' && answer?.type !== 'message') continue
-    const isBack =
+    const isWithdrawn =
       answer.type === 'children'
-        ? await takeBackChildren(tx, input, answer.children)
-        : await takeBackMessage(tx, input, { ...answer, ...(known?.detail as WrittenMessage) })
+        ? await withdrawChildren(tx, input, answer.children)
+        : await withdrawMessage(tx, input, { ...answer, ...(known?.detail as WrittenMessage) })
     const { operations = [] } = answer
-    if (isBack) await amendOperation(tx, { threadId, id, answer: { ...CUT, operations } })
+    if (isWithdrawn) await amendOperation(tx, { threadId, id, answer: { ...INTERRUPTED, operations } })
   }
 }
 
@@ -337,20 +337,20 @@ async function takeBackUnacknowledged(tx: Writer, input: SettleInput): Promise<v
  * After a reset a child may be at work already, because the first answer did reach the workflow: it stays, and its
  * report is taken as any other.
  */
-async function takeBackChildren(
+async function withdrawChildren(
   tx: Writer,
   input: SettleInput,
   children: readonly PreparedChild[],
 ): Promise<boolean> {
   const { threadId: parentThreadId } = input
-  let isBack = true
+  let isWithdrawn = true
   for (const { reference, messageId } of children)
-    if (await isUntouched(tx, { reference, messageId }))
+    if (await isUnstarted(tx, { reference, messageId }))
       await closeUnstartedChild(tx, {
-        ...{ parentThreadId, reference, reason: CUT_SHORT, now: microseconds(input) },
+        ...{ parentThreadId, reference, reason: NOT_STARTED, now: microseconds(input) },
       })
-    else isBack = false
-  return isBack
+    else isWithdrawn = false
+  return isWithdrawn
 }
 
 interface Message {
@@ -359,12 +359,12 @@ interface Message {
 }
 
 /** Whether a child has not begun. Hooks may have written to its transcript already. */
-async function isUntouched(db: Reader, { reference, messageId }: Message): Promise<boolean> {
+async function isUnstarted(db: Reader, { reference, messageId }: Message): Promise<boolean> {
   const first = await findMessage(db, reference, messageId)
   return first?.status === 'pending' && (await lastRun(db, reference)) === null
 }
 
-async function takeBackMessage(
+async function withdrawMessage(
   tx: Writer,
   input: SettleInput,
   { reference, messageId, before }: Message & WrittenMessage,

@@ -46,7 +46,7 @@ export function movesActivity({ last_activity_at: last }: OpenThread, now: Micro
 }
 
 /** As `openThread`, but also for a terminated thread. */
-export async function anyThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
+export async function openAnyThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
   return (await findThread(tx, registration.threadId)) ?? register(tx, registration)
 }
 

@@ -6,7 +6,7 @@ export interface Thrown {
   readonly stack: string | null
 }
 
-const NO_WORDS = 'Something was thrown that has no words.'
+const NO_MESSAGE = 'Something was thrown that has no words.'
 
 /**
  * Reads a value that user code has thrown. It may be anything: an error whose message is no text, which no row can
@@ -16,28 +16,28 @@ export function readThrown(thrown: unknown): Thrown {
   try {
     if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown), stack: null }
     const { message, stack } = thrown as { readonly message?: unknown; readonly stack?: unknown }
-    return { message: wordsOf(message, thrown), stack: typeof stack === 'string' ? stack : null }
+    return { message: messageOf(message, thrown), stack: typeof stack === 'string' ? stack : null }
   } catch {
-    return { message: NO_WORDS, stack: null }
+    return { message: NO_MESSAGE, stack: null }
   }
 }
 
 /** The most characters of a text in one line of the log; the table `errors` holds the whole. */
-const MOST_LOGGED = 2000
+const MAX_LOGGED = 2000
 
 /** The fields of a log line about an error: message and stack, without the secrets that this process knows. */
 export function errorFields({ message, stack }: Thrown): {
   readonly reason: string
   readonly stack?: string
 } {
-  const logged = (text: string): string => redactKnownSecrets(text).slice(0, MOST_LOGGED)
+  const logged = (text: string): string => redactKnownSecrets(text).slice(0, MAX_LOGGED)
   return { reason: logged(message), ...(stack !== null && stack !== '' && { stack: logged(stack) }) }
 }
 
-function wordsOf(message: unknown, thrown: object): string {
+function messageOf(message: unknown, thrown: object): string {
   if (typeof message === 'string') return message
   const value: unknown = message ?? thrown
   const words = String(value)
   // JSON.stringify gives undefined for a value whose `toJSON` gives nothing.
-  return words.startsWith('[object ') ? (JSON.stringify(value) ?? NO_WORDS) : words
+  return words.startsWith('[object ') ? (JSON.stringify(value) ?? NO_MESSAGE) : words
 }

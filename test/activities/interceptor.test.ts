@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { whileBeating } from '../../src/activities/activity.js'
+import { withHeartbeats } from '../../src/activities/activity.js'
 import { FAILURES } from '../../src/protocol/failures.js'
 import { findError } from '../../src/store/errors.js'
 import { StoreError } from '../../src/store/store-error.js'
@@ -207,7 +207,7 @@ describe('heartbeats', () => {
     let beats = 0
     environment.on('heartbeat', () => (beats += 1))
     await environment.run(() =>
-      whileBeating(async () => {
+      withHeartbeats(async () => {
         vi.advanceTimersByTime(499)
         expect(beats).toBe(0)
         vi.advanceTimersByTime(1)
@@ -224,7 +224,7 @@ describe('heartbeats', () => {
     const environment = attempt()
     let beats = 0
     environment.on('heartbeat', () => (beats += 1))
-    await failureOf(environment.run(() => whileBeating(() => Promise.reject(new Error('no')))))
+    await failureOf(environment.run(() => withHeartbeats(() => Promise.reject(new Error('no')))))
     vi.advanceTimersByTime(10_000)
     expect(beats).toBe(0)
   })

@@ -6,8 +6,8 @@ import {
   finish,
   finishForHolder,
   fittingOperations,
-  heldBefore,
-  holdsStill,
+  previousHold,
+  isStillHeld,
   keep,
   lookUp,
   postpone,
@@ -126,7 +126,7 @@ describe('T4 an operation', () => {
         return findOperation(tx, 't', KEY.id)
       })
       if (waiting === null) throw new Error('Expected an operation that waits.')
-      expect(await finishing(store, heldBefore(waiting, NOW * 1000), 'denied')).toBe('denied')
+      expect(await finishing(store, previousHold(waiting, NOW * 1000), 'denied')).toBe('denied')
     }))
 
   test('of one transaction is recorded once', () =>
@@ -187,8 +187,8 @@ describe('T4 an attempt that lost its operation', () => {
         }),
       )
       expect(await failureOf(late)).toMatchObject({ type: 'Operation.Lost', nonRetryable: true })
-      expect(await holdsStill(store, lost)).toBe(false)
-      expect(await holdsStill(store, holder)).toBe(true)
+      expect(await isStillHeld(store, lost)).toBe(false)
+      expect(await isStillHeld(store, holder)).toBe(true)
     }),
   )
 

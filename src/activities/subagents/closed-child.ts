@@ -7,7 +7,7 @@ import type { ChildReport } from '../../protocol/messages.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import { closeChild, findChild, findChildName, missedReports } from '../../store/threads/children.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { Context } from '../temporal-activity.js'
 import type { Micros } from '../../protocol/time.js'
@@ -21,7 +21,7 @@ export async function checkChildren(
   { store }: Pick<ActivityDependencies, 'store'>,
   { references, taken }: CheckChildrenInput,
 ): Promise<CheckChildrenAnswer> {
-  return whileBeating(async () => {
+  return withHeartbeats(async () => {
     const closed: { reference: string; status: string }[] = []
     const missed: ChildReport[] = []
     let bytes = 0

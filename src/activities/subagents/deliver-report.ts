@@ -16,7 +16,7 @@ import type { Reader, Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport } from '../../store/threads/children.js'
 import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
 import { lookUp, newFacts, record as recordOperation, storedFacts } from '../operation.js'
@@ -38,7 +38,7 @@ export async function deliverReport(
   dependencies: ActivityDependencies,
   input: DeliverReportInput,
 ): Promise<DeliverReportAnswer> {
-  return whileBeating(() =>
+  return withHeartbeats(() =>
     dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
       const answer = await deliverOnce(tx, dependencies, input)
       if (answer.type === 'parent_gone' || input.closes) return answer

@@ -8,7 +8,7 @@ import { stageMessage } from '../../store/messages/message-writes.js'
 import type { Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport, updateChild } from '../../store/threads/children.js'
 import { closeThread } from '../../store/threads/close-thread.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { lookUp, record } from '../operation.js'
 import { microseconds } from '../scope.js'
@@ -24,7 +24,7 @@ export async function expireChild(
   { store }: ActivityDependencies,
   input: ExpireChildInput,
 ): Promise<ExpireChildAnswer> {
-  return whileBeating(() =>
+  return withHeartbeats(() =>
     store.write(async (tx): Promise<ExpireChildAnswer> => {
       const { threadId, requestId } = input
       const found = await lookUp<ExpireChildAnswer>(tx, { threadId, id: `expire_${requestId}` })

@@ -16,7 +16,7 @@ import { insertChild } from '../../store/threads/children.js'
 import { findThread, insertThread } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { putVariable } from '../../store/threads/variables.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
 import { guardState } from '../hooks/guarded-state.js'
@@ -49,7 +49,7 @@ export async function prepareChild(
   dependencies: ActivityDependencies,
   input: PrepareChildInput,
 ): Promise<PrepareChildAnswer> {
-  return whileBeating(async () => {
+  return withHeartbeats(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })

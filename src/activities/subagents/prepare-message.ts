@@ -11,7 +11,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { findChild, openInstances, updateChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments, missingFile } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
@@ -40,7 +40,7 @@ export async function prepareMessage(
   dependencies: ActivityDependencies,
   input: PrepareMessageInput,
 ): Promise<PrepareMessageAnswer> {
-  return whileBeating(async () => {
+  return withHeartbeats(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })

@@ -11,7 +11,7 @@ import { findOperation } from '../../store/operations.js'
 import type { Reader, Store } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { keptPlan, waitForDefinition } from '../plan-content.js'
@@ -40,7 +40,7 @@ export async function completeCall(
   dependencies: ActivityDependencies,
   input: CompleteCallInput,
 ): Promise<CompleteCallAnswer> {
-  return whileBeating(async () => {
+  return withHeartbeats(async () => {
     const { store } = dependencies
     const content = await keptPlan(dependencies, input.plan)
     // Before the call begins: a hook that is waited for must not leave it `started`.

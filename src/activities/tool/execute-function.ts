@@ -25,7 +25,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { heldBefore, postpone } from '../operation.js'
+import { previousHold, postpone } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
@@ -116,7 +116,7 @@ async function commitDenial(
   const { response } = input
   const now = microseconds(input)
   const call = {
-    ...{ input, row, holder, operation: heldBefore(operation, now) },
+    ...{ input, row, holder, operation: previousHold(operation, now) },
     ...{ scope: callScope(input), now },
   }
   return commitResult(store, call, denied(reason), {

@@ -21,7 +21,7 @@ import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { assertFitting, commit, finish, holdsStill, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, isStillHeld, TooManyOperations } from '../operation.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
@@ -80,7 +80,7 @@ export async function runTool(dependencies: ActivityDependencies, run: ToolRun):
     if (!(await pauseUnlessStopped(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
     // Another attempt holds the call or has finished it; the commit finds out which.
-    if (!(await holdsStill(dependencies.store, run.call.operation)))
+    if (!(await isStillHeld(dependencies.store, run.call.operation)))
       return conclude(dependencies.store, run, tried)
   }
 }

@@ -183,7 +183,7 @@ async function commitActivation(
   const { input, content, held } = activation
   const { threadId } = input
   const made = calls.flatMap(({ args, ...call }) => (args === null ? [] : [{ ...call, args }]))
-  const usage = log.unreported()
+  const usage = log.unreportedUsage()
   const activates: CallModelAnswer = {
     type: 'activates',
     ...newPlan(input, content),

@@ -12,7 +12,7 @@ import type { ModelStep } from './model-step.js'
 
 type Provider = ModelDefinition['provider']
 
-interface Visitor {
+interface RequestCaller {
   readonly step: ModelStep
   readonly model: ModelDefinition
   readonly signal: AbortSignal
@@ -34,7 +34,7 @@ interface SharedProvider {
 class TemporalTime {
   #ahead = -Infinity
 
-  hear({ input, startedAt }: ModelStep): void {
+  observe({ input, startedAt }: ModelStep): void {
     this.#ahead = Math.max(this.#ahead, input.now - startedAt)
   }
 
@@ -49,13 +49,13 @@ const providers = new WeakMap<Provider, SharedProvider>()
  * Admits a request: the concurrency and rate limits of a provider, and the pause that it asked for, hold for all
  * threads of this worker.
  */
-export function createAdmission(registry: Registry, { step, model, signal }: Visitor): Admission {
+export function createAdmission(registry: Registry, { step, model, signal }: RequestCaller): Admission {
   const { provider } = model
   const limit = limitOf(registry, provider)
   const { gate, pause, time } = sharedOf(model)
   const key = `${step.input.threadId}:${step.operation.id}`
   const caller = { signal, patience: patienceOf(step) }
-  time.hear(step)
+  time.observe(step)
   return {
     async run(work) {
       await pause.pass(caller)
@@ -98,8 +98,8 @@ function limitOf(registry: Registry, provider: Provider): ModelRateLimit | null 
     const model = registry.model(name)
     return model?.provider === provider && model.rateLimit !== undefined ? [model.rateLimit] : []
   })
-  const concurrency = strictest(limits.map((limit) => limit.concurrency))
-  const requestsPerMinute = strictest(limits.map((limit) => limit.requestsPerMinute))
+  const concurrency = smallest(limits.map((limit) => limit.concurrency))
+  const requestsPerMinute = smallest(limits.map((limit) => limit.requestsPerMinute))
   if (concurrency === undefined && requestsPerMinute === undefined) return null
   return {
     ...(concurrency === undefined ? {} : { concurrency }),
@@ -107,7 +107,7 @@ function limitOf(registry: Registry, provider: Provider): ModelRateLimit | null 
   }
 }
 
-function strictest(limits: readonly (number | undefined)[]): number | undefined {
+function smallest(limits: readonly (number | undefined)[]): number | undefined {
   const given = limits.filter((limit) => limit !== undefined)
   return given.length === 0 ? undefined : Math.min(...given)
 }

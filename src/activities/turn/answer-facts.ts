@@ -107,7 +107,7 @@ function reasonOf({ kind, message }: ModelError): string {
 }
 
 /** Providers may answer with whole pages of HTML. */
-const MOST_OF_BODY = 4000
+const MAX_BODY = 4000
 
 /** Stores the providers' own words of the requests that failed in this attempt, for operators only (T5). */
 export async function recordFailures(tx: Writer, step: ModelStep): Promise<void> {
@@ -125,6 +125,6 @@ export function providerWords(error: ModelError): Thrown {
   if (!APICallError.isInstance(cause)) return { message, stack }
   const { statusCode, responseBody = '' } = cause
   const status = statusCode === undefined ? '' : `The provider answered ${statusCode}: `
-  const body = responseBody.includes(message) && message !== '' ? '' : responseBody.slice(0, MOST_OF_BODY)
+  const body = responseBody.includes(message) && message !== '' ? '' : responseBody.slice(0, MAX_BODY)
   return { message: [`${status}${message}`, body].filter((part) => part !== '').join('\n'), stack }
 }

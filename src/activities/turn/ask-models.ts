@@ -104,7 +104,7 @@ async function askCandidates(
   }
 }
 
-interface Asked {
+interface CandidateRequest {
   readonly candidate: ModelDefinition
   readonly built: BuiltRequest
   readonly hasFallback: boolean
@@ -114,10 +114,10 @@ interface Asked {
 async function askModel(
   dependencies: ActivityDependencies,
   question: Question,
-  { candidate, built, hasFallback, limits }: Asked,
+  { candidate, built, hasFallback, limits }: CandidateRequest,
 ): Promise<Answered | ModelError> {
   const { step, deltas, signal } = question
-  const requests = recordRequests(dependencies.store, question, { candidate, built })
+  const requests = createRequestRecorder(dependencies.store, question, { candidate, built })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
@@ -133,12 +133,12 @@ async function askModel(
         watch.token()
         deltas.add(delta)
       },
-      onAttempt: ({ error }) => (error === undefined ? requests.begin(model) : requests.failed(error)),
+      onAttempt: ({ error }) => (error === undefined ? requests.begin(model) : requests.recordFailure(error)),
     })
-    return requests.answered(answer)
+    return requests.recordAnswer(answer)
   } catch (error) {
-    if (ModelError.isInstance(error)) requests.failed(error)
-    else requests.cut(error)
+    if (ModelError.isInstance(error)) requests.recordFailure(error)
+    else requests.recordInterruption(error)
     if (!ModelError.isInstance(error)) throw error
     return error
   }
@@ -147,7 +147,7 @@ async function askModel(
 /** A provider that cannot give the model counts as a model that failed, not as a failure of the worker. */
 async function languageModelOf(
   candidate: ModelDefinition,
-  requests: RecordedRequests,
+  requests: RequestRecorder,
 ): Promise<LanguageModel> {
   try {
     return providedModel(candidate)
@@ -158,21 +158,21 @@ async function languageModelOf(
 }
 
 /** Records the requests to one model: in the log of the operation, in events, and in telemetry. */
-interface RecordedRequests {
+interface RequestRecorder {
   readonly watch: ModelWatch
   begin(model: LanguageModel | null): Promise<void>
   /** Call it once for each request. */
-  failed(error: ModelError): void
+  recordFailure(error: ModelError): void
   /** The request was cancelled, or something other than the model failed. */
-  cut(error: unknown): void
-  answered(answer: ModelAnswer): Answered
+  recordInterruption(error: unknown): void
+  recordAnswer(answer: ModelAnswer): Answered
 }
 
-function recordRequests(
+function createRequestRecorder(
   store: Store,
   { step, deltas }: Question,
   { candidate, built }: { readonly candidate: ModelDefinition; readonly built: BuiltRequest },
-): RecordedRequests {
+): RequestRecorder {
   const { input, prompt } = step
   const { name: model } = candidate
   const watch = watchModel({ threadId: input.threadId, agent: input.agent, prompt: prompt.name, model })
@@ -189,18 +189,19 @@ function recordRequests(
       since = performance.now()
       watch.begin(modelNames(candidate, provided))
     },
-    failed(error) {
-      if (!step.log.open) return
+    recordFailure(error) {
+      if (!step.log.isOpen) return
       noteProviderKeys(candidate, asked)
-      step.log.failed(error)
+      step.log.recordFailure(error)
       watch.failed(error.kind)
       const { number: request } = step.log
       const { reason } = errorFields(providerWords(error))
       const errorId = failureId(step, request)
       log.warn('A request to a model failed.', { model, request, error: error.kind, errorId, reason })
     },
-    cut: (error) => watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
-    answered(answer) {
+    recordInterruption: (error) =>
+      watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
+    recordAnswer(answer) {
       watch.answered(answer)
       const milliseconds = Math.round(performance.now() - since)
       log.debug('A model answered.', { model, request: step.log.number, milliseconds, ...answer.usage })
@@ -225,8 +226,8 @@ interface NextRequest {
  */
 async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
   const { input, log } = step
-  const first = log.fresh
-  const failed = log.failures.slice(-1).map(({ error }) => failedFact(step, error, follows(step, next)))
+  const first = log.isFresh
+  const failed = log.failures.slice(-1).map(({ error }) => failedFact(step, error, nextKind(step, next)))
   log.begin({ model: next.model, prices: pricesOf(step.content.models[next.model]) })
   const events = [
     ...failed,
@@ -247,7 +248,7 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
   }
 }
 
-function follows({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {
+function nextKind({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {
   return log.model === model ? 'retry' : 'fallback'
 }
 

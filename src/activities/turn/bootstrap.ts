@@ -126,7 +126,7 @@ function wordsOf(values: ReadonlyMap<string, string>, name: string | null): stri
 }
 
 /** The text of this model call is not streamed. */
-const UNWATCHED: DeltaWriter = { add: () => undefined, begin: () => undefined, done: async () => undefined }
+const NO_STREAM: DeltaWriter = { add: () => undefined, begin: () => undefined, finish: async () => undefined }
 
 interface Bootstrapping {
   readonly activation: HeldActivation
@@ -165,7 +165,7 @@ async function bootstrap(
   const build = async (model: string) => bootstrapRequest(activation, asked, model)
   const reply = await askModels(
     { ...dependencies, modelLimits: { ...limits, total } },
-    { step, candidates, build, deltas: UNWATCHED, signal },
+    { step, candidates, build, deltas: NO_STREAM, signal },
   )
   // Only a user's stop is an outcome: the arguments are then the ones that need no model.
   if ('stopped' in reply) assertStoppedByUser()
@@ -189,8 +189,8 @@ async function record(store: Store, step: ModelStep, reply: Reply): Promise<void
 }
 
 function recordedFacts(step: ModelStep, reply: Reply): readonly Fact[] {
-  if ('answer' in reply) return [completedFact(step, reply, step.log.answered(reply.answer.usage))]
-  if (step.log.open) return [failedFact(step, { kind: 'interrupted' }, 'none')]
+  if ('answer' in reply) return [completedFact(step, reply, step.log.recordAnswer(reply.answer.usage))]
+  if (step.log.isOpen) return [failedFact(step, { kind: 'interrupted' }, 'none')]
   const last = step.log.failures.at(-1)
   return last === undefined ? [] : [failedFact(step, last.error, 'none')]
 }
@@ -246,7 +246,7 @@ function bootstrapRequest(
   // With some providers, models that reason cannot be forced to call a tool.
   const asked = { ...prompt, tools: [tool], reasoning: null }
   const settings = requestSettings({ input, prompt: asked, model })
-  const text = words({ subagent, hints })
+  const text = requestText({ subagent, hints })
   return {
     options: {
       ...settings,
@@ -264,7 +264,7 @@ function bootstrapRequest(
   }
 }
 
-function words({ subagent, hints }: Bootstrap): string {
+function requestText({ subagent, hints }: Bootstrap): string {
   return [
     `The agent: ${subagent.title ?? subagent.agent}. ${subagent.description}`,
     ...(hints.name === null ? [] : [`Its name: ${hints.name}`]),
@@ -303,12 +303,12 @@ interface Hints {
   readonly description: string | null
 }
 
-/** The first message of a resumable instance for which there are no words. */
+/** The first message of a resumable instance for which there is no text. */
 const FIRST_MESSAGE = 'Begin.'
 
 /** The arguments without any hint; null if the subagent requires some. */
 function plainArguments(callee: Callee): JsonObject | null {
-  return completed(callee, { name: null, message: null, own: {} })
+  return completeArguments(callee, { name: null, message: null, own: {} })
 }
 
 /**
@@ -324,7 +324,10 @@ function hintedArguments(callee: Callee, { name, description }: Hints): JsonObje
       ? {}
       : { [initUserMessageProperty]: message }),
   }
-  return completed(callee, { name, message, own: mapped }) ?? completed(callee, { name, message, own: {} })
+  return (
+    completeArguments(callee, { name, message, own: mapped }) ??
+    completeArguments(callee, { name, message, own: {} })
+  )
 }
 
 /** The arguments as a model wrote them under `bootstrapSchema`; null if they do not fit. */
@@ -332,10 +335,10 @@ function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
   const written = parseObject(rawJson)
   if (written === null) return null
   if (callee.subagent.resumable === null)
-    return completed(callee, { name: null, message: null, own: written })
+    return completeArguments(callee, { name: null, message: null, own: written })
   const { name, message, arguments: own = {} } = written
   if (!isWords(name) || !isWords(message) || !isObject(own)) return null
-  return completed(callee, { name, message, own })
+  return completeArguments(callee, { name, message, own })
 }
 
 interface Beginning {
@@ -345,7 +348,10 @@ interface Beginning {
   readonly own: JsonObject
 }
 
-function completed({ subagent, schema }: Callee, { name, message, own }: Beginning): JsonObject | null {
+function completeArguments(
+  { subagent, schema }: Callee,
+  { name, message, own }: Beginning,
+): JsonObject | null {
   if (!parseArguments(schema, JSON.stringify(own)).ok) return null
   const { agent, title, resumable, fanOut } = subagent
   if (resumable === null) return fanOut ? { items: [own] } : own

@@ -261,7 +261,7 @@ interface FrameMessage {
   readonly attachments: readonly AttachmentRef[]
 }
 
-interface Asked {
+interface RequestInput {
   readonly input: CallModelInput
   readonly content: PlanContent
   readonly prompt: PromptContent & { readonly name: string }
@@ -289,7 +289,7 @@ interface RequestContext {
 }
 
 /** @throws for a model that the plan does not have: a bug of the caller */
-function requestContext(asked: Asked): RequestContext {
+function requestContext(asked: RequestInput): RequestContext {
   const { input, content, prompt, model: name } = asked
   const model = Object.hasOwn(content.models, name) ? content.models[name] : undefined
   if (model === undefined) throw new Error(`The plan has no model ${name}.`)

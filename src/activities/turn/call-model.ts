@@ -18,7 +18,7 @@ import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import { whileBeating } from '../activity.js'
+import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { requestHooks } from '../hooks/hook-points.js'
@@ -46,7 +46,7 @@ import type { RequestParts } from './build-request.js'
 import { commitReply } from './commit-answer.js'
 import { writeDeltas } from './deltas.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
-import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
+import { runDrainHooks, NO_DRAIN_HOOKS } from './drain-hooks.js'
 import { beginFrame } from './frame.js'
 import type { BegunFrame } from './frame.js'
 import {
@@ -68,14 +68,14 @@ export async function callModel(
   dependencies: ActivityDependencies,
   asked: CallModelInput,
 ): Promise<CallModelAnswer> {
-  return whileBeating(async (signal) => {
+  return withHeartbeats(async (signal) => {
     const { toolFirst, frame, activated } = asked
     if (toolFirst) return beginRun(dependencies, asked)
     if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
     const begun = [operationOf(asked), ...(activated ? [] : [operationOf(activationInput(asked))])]
     const content = await planOfStep(dependencies, asked, begun)
     if (content === null) return drainWithoutPlan(dependencies.store, asked)
-    if (runsElsewhere(asked, content)) return { type: 'moved', plan: content.plan }
+    if (isOfOtherTaskQueue(asked, content)) return { type: 'moved', plan: content.plan }
     const input = { ...asked, side: actualSide(content.plan, asked.side) }
     const activates = activated ? null : await activate(dependencies, { input, content }, signal)
     if (activates !== null) return activates
@@ -228,7 +228,7 @@ async function askStreamed(
   try {
     return await askModels(dependencies, { ...question, deltas })
   } finally {
-    await deltas.done()
+    await deltas.finish()
   }
 }
 
@@ -247,7 +247,7 @@ function systemText(parts: PromptContent['system']): string {
  * Before the first step of a run the workflow does not have its plan, and may have asked on another task queue than
  * that of the model. Then nothing is done: the workflow asks once more, with this plan.
  */
-function runsElsewhere(asked: CallModelInput, content: PlanContent): boolean {
+function isOfOtherTaskQueue(asked: CallModelInput, content: PlanContent): boolean {
   if (asked.plan !== null || asked.moved === true) return false
   const { plan } = content
   const { taskQueue } = plan.prompts[promptOf(content, actualSide(plan, asked.side)).name] ?? {}
@@ -262,7 +262,7 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
   const key = beginOperationOf(input)
   const content = await planOfStep(dependencies, input, [key])
   const begun: CallModelAnswer = content === null ? MISSING : { type: 'begun', ...newPlan(input, content) }
-  const hooked = content === null ? UNHOOKED : await runDrainHooks(dependencies, input, content)
+  const hooked = content === null ? NO_DRAIN_HOOKS : await runDrainHooks(dependencies, input, content)
   const now = microseconds(input)
   return dependencies.store.write(async (tx): Promise<CallModelAnswer> => {
     const thread = await openThread(tx, input)

@@ -67,7 +67,7 @@ export async function commitReply(
 
 async function commitAnswer(store: Store, step: ModelStep, answered: Answered): Promise<CallModelAnswer> {
   const { answer } = answered
-  const usage = step.log.answered(answer.usage)
+  const usage = step.log.recordAnswer(answer.usage)
   const calls = callsOf(step, answer)
   const text = answer.text.trim() !== ''
   return conclude(store, step, {
@@ -77,7 +77,7 @@ async function commitAnswer(store: Store, step: ModelStep, answered: Answered): 
       text: text || answer.files.length > 0,
       ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
       calls: requestsOf(step, calls),
-      usage: step.log.unreported() ?? usage,
+      usage: step.log.unreportedUsage() ?? usage,
     },
     message: {
       content: text ? answer.text : null,
@@ -100,12 +100,12 @@ async function commitInterruption(
 ): Promise<CallModelAnswer> {
   const content = partial.text.trim() === '' ? null : partial.text
   return conclude(store, step, {
-    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...unreported(step) },
+    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...usageToReport(step) },
     message:
       content === null && partial.files.length === 0
         ? null
         : { content, reasoning: partial.reasoning, files: partial.files, status: 'interrupted' },
-    before: [...cutFacts(step), ...phasesToAnswer(step)],
+    before: [...interruptionFacts(step), ...phasesToAnswer(step)],
     after: lastFacts(step, 'stopped'),
   })
 }
@@ -158,8 +158,8 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0,
  * The answer of a step that ends the run. A nested step does not end it: its message is the result of the outer call.
  */
 function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
-  if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...unreported(step) }
-  return { type: 'answered', text: false, calls: [], usage: step.log.unreported() ?? NO_USAGE }
+  if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...usageToReport(step) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.unreportedUsage() ?? NO_USAGE }
 }
 
 /** The phase events up to the persisted answer that were not emitted yet. A nested step has none. */
@@ -173,8 +173,8 @@ function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
 }
 
 /** A stop during a request is one failure; a stop in a pause leaves the failure before the pause. */
-function cutFacts(step: ModelStep): readonly Fact[] {
-  return step.log.open ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
+function interruptionFacts(step: ModelStep): readonly Fact[] {
+  return step.log.isOpen ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
 }
 
 function lastFailure(step: ModelStep): readonly Fact[] {
@@ -182,8 +182,8 @@ function lastFailure(step: ModelStep): readonly Fact[] {
   return last === undefined ? [] : [failedFact(step, last.error, 'none')]
 }
 
-function unreported({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
-  const usage = log.unreported()
+function usageToReport({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
+  const usage = log.unreportedUsage()
   return usage === null ? {} : { usage }
 }
 
@@ -290,9 +290,9 @@ async function commitWait(store: Store, step: ModelStep, milliseconds: number): 
   const { threadId, run, now } = input
   // The time counts from that of the workflow: its timer runs by Temporal's clock, not by the worker's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
-  const usage = log.unreported()
+  const usage = log.unreportedUsage()
   const last = log.failures.at(-1)
-  log.wait(milliseconds)
+  log.recordWait(milliseconds)
   const state = step.resumed || log.number > 0 ? 'started' : 'drained'
   return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
     await keep(tx, operation, { state, detail: log.detail() })
@@ -337,14 +337,14 @@ interface AnswerMessage {
 }
 
 /** The calls and files of an answer, under the ids and paths of this runtime. */
-interface Made {
+interface PlacedParts {
   readonly calls: readonly CallOfAnswer[]
   /** Its files, in their order. */
   readonly attachments: readonly AttachmentRef[]
 }
 
 /** The row of an answer. That of a nested step stands below the call that it answers. */
-function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: Made): NewMessage {
+function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: PlacedParts): NewMessage {
   const { threadId, run, side, frame } = step.input
   return {
     id: step.messageId,
@@ -403,13 +403,13 @@ async function appendAnswer(
 function detailsOf(
   { content, prompt, log }: ModelStep,
   { content: text, reasoning, parts = [] }: AnswerMessage,
-  made: Made,
+  made: PlacedParts,
 ): string | null {
-  const isAsked = ({ kind, providerMetadata }: AnswerPart): boolean =>
+  const isKept = ({ kind, providerMetadata }: AnswerPart): boolean =>
     providerMetadata !== undefined ||
     kind === 'file' ||
     (kind === 'reasoning' && prompt.reasoning?.include === true)
-  if (!parts.some(isAsked)) return null
+  if (!parts.some(isKept)) return null
   const model = log.model ?? prompt.model
   const details: AnswerDetails = {
     model,
@@ -421,7 +421,7 @@ function detailsOf(
   return JSON.stringify(details)
 }
 
-function storedPart(part: AnswerPart, { calls, attachments }: Made): readonly StoredPart[] {
+function storedPart(part: AnswerPart, { calls, attachments }: PlacedParts): readonly StoredPart[] {
   if ('from' in part) return [part]
   const { kind, index, providerMetadata } = part
   const given = providerMetadata === undefined ? {} : { providerMetadata }

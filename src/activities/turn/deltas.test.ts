@@ -41,7 +41,7 @@ describe('a stream into the store', () => {
     const { deltas, write } = streamInto(async () => [])
     for (const text of ['One', ' two', ' three', ' four']) deltas.add({ kind: 'text', text })
     expect(write).toHaveBeenCalledTimes(1)
-    await deltas.done()
+    await deltas.finish()
     expect(write).toHaveBeenCalledTimes(2)
   })
 
@@ -49,13 +49,13 @@ describe('a stream into the store', () => {
     const { deltas, write } = streamInto(() => Promise.reject(new StoreError('unavailable', 'Gone.')))
     deltas.add({ kind: 'text', text: 'One' })
     deltas.add({ kind: 'text', text: ' two' })
-    await deltas.done()
+    await deltas.finish()
     expect(write).toHaveBeenCalledTimes(1)
   })
 
   test('does not hide a bug', async () => {
     const { deltas } = streamInto(() => Promise.reject(new TypeError('A bug.')))
     deltas.add({ kind: 'text', text: 'One' })
-    await expect(deltas.done()).rejects.toThrow('A bug.')
+    await expect(deltas.finish()).rejects.toThrow('A bug.')
   })
 })

@@ -24,7 +24,7 @@ export interface DeltaWriter {
   /** The request of this number begins: its text starts at offset 0. */
   begin(request: number): void
   /** Waits for the batches that are being written; nothing is added after it. */
-  done(): Promise<void>
+  finish(): Promise<void>
 }
 
 export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
@@ -53,7 +53,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       }
       schedule()
     })
-    // Any error other than a StoreError is a bug: `done` throws it, and nothing more is written.
+    // Any error other than a StoreError is a bug: `finish` throws it, and nothing more is written.
     written.catch(() => undefined)
     writing = written
   }
@@ -78,7 +78,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       waiting.begin(request)
       streamed.begin(request)
     },
-    async done() {
+    async finish() {
       ended = true
       flush()
       while (writing !== null) {
@@ -114,7 +114,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
   let recent: readonly Row[] = []
   let looked = performance.now()
 
-  async function isForgotten(): Promise<boolean> {
+  async function isLost(): Promise<boolean> {
     const began = performance.now()
     const ids = recent.map(({ id }) => id)
     const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, streamedMessage(step), ids))
@@ -128,17 +128,17 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
     return delta.attempt === attempt
   }
 
-  function taken(deltas: readonly NewDelta[], ids: readonly number[]): void {
+  function remember(deltas: readonly NewDelta[], ids: readonly number[]): void {
     const at = performance.now()
     text = joinDeltas([...text, ...deltas.filter(isCurrent)])
     if (deltas.every(isCurrent)) recent = [...recent, ...ids.map((id) => ({ id, at }))]
   }
 
   /** A failure here is ignored: the next write looks again. */
-  async function mend(): Promise<void> {
+  async function restoreLost(): Promise<void> {
     const mended = attempt
     try {
-      if (!(await isForgotten())) return
+      if (!(await isLost())) return
       const ids = await write(store, step, text)
       const at = performance.now()
       if (mended === attempt) recent = ids.map((id) => ({ id, at }))
@@ -150,12 +150,12 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
   return {
     async append(deltas) {
       try {
-        taken(deltas, await write(store, step, deltas))
+        remember(deltas, await write(store, step, deltas))
       } catch (error) {
         if (!StoreError.isInstance(error)) throw error
         return false
       }
-      if (performance.now() - looked >= LIMITS.deltaLook) await mend()
+      if (performance.now() - looked >= LIMITS.deltaLook) await restoreLost()
       return true
     },
     begin(next) {

@@ -23,7 +23,7 @@ import { openThread } from '../thread-row.js'
 import { beginOperationOf } from './model-step.js'
 import { stageItems } from './staged-items.js'
 
-interface HookedDrain {
+interface DrainHooks {
   /** The messages that hooks changed, by id. */
   readonly changed: ReadonlyMap<string, ChangedMessage>
   /** The ids of messages that a hook refused: they never get a place in the transcript. */
@@ -33,16 +33,16 @@ interface HookedDrain {
 }
 
 /** The result for a prompt without such hooks. */
-export const UNHOOKED: HookedDrain = { changed: new Map(), refused: [], commit: async () => [] }
+export const NO_DRAIN_HOOKS: DrainHooks = { changed: new Map(), refused: [], commit: async () => [] }
 
 /** Runs the hooks. It costs nothing where the prompt has none. */
 export async function runDrainHooks(
   dependencies: ActivityDependencies,
   input: CallModelInput,
   content: PlanContent,
-): Promise<HookedDrain> {
+): Promise<DrainHooks> {
   const { name: prompt, hooks: ids } = promptOf(content, input.side)
-  if (ids.length === 0) return UNHOOKED
+  if (ids.length === 0) return NO_DRAIN_HOOKS
   const name = input.toolFirst ? beginOperationOf(input).id : `drain_${input.run}_${input.step}`
   const batch = stepBatch(dependencies, {
     input,
@@ -54,9 +54,9 @@ export async function runDrainHooks(
   })
   const create = hasCreateHooks(batch) && input.drain.length > 0
   const first = batch.has('after_thread_created') && input.trigger !== null
-  if (!create && !first) return UNHOOKED
+  if (!create && !first) return NO_DRAIN_HOOKS
   const waiting = await readWaiting(dependencies, input, first)
-  if (waiting === null) return UNHOOKED
+  if (waiting === null) return NO_DRAIN_HOOKS
   if (waiting.isNew) await runThreadCreated(batch)
   const made = await hookMessages(batch, create ? waiting.messages : [])
   await batch.settled()
@@ -91,7 +91,7 @@ async function readWaiting(
 async function hookMessages(
   batch: HookBatch,
   messages: readonly Message[],
-): Promise<Pick<HookedDrain, 'changed' | 'refused'>> {
+): Promise<Pick<DrainHooks, 'changed' | 'refused'>> {
   const changed = new Map<string, ChangedMessage>()
   const refused: string[] = []
   for (const message of messages) {

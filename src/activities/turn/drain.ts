@@ -24,7 +24,7 @@ import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { runDrainHooks, UNHOOKED } from './drain-hooks.js'
+import { runDrainHooks, NO_DRAIN_HOOKS } from './drain-hooks.js'
 import {
   beginOperationOf,
   MISSING,
@@ -42,7 +42,7 @@ type Drained =
   | { readonly kind: 'held'; readonly held: HeldOperation }
 
 /** What the create hooks of the step's messages have decided. */
-type HookedDrain = Awaited<ReturnType<typeof runDrainHooks>>
+type DrainHooks = Awaited<ReturnType<typeof runDrainHooks>>
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 
@@ -68,15 +68,15 @@ export async function drainStep(dependencies: ActivityDependencies, step: Step):
     if (found.kind === 'answered')
       return {
         kind: 'answered',
-        answer: withOperations(found.answer, await deliverLate(tx, input, hooked)),
+        answer: withOperations(found.answer, await deliverAfterAnswer(tx, input, hooked)),
       }
     if (found.operation !== null) {
       const { held } = await begin(tx, found, modelBeginning(input, content))
-      return { kind: 'held', held: await deliverMore(tx, input, { held, hooked }) }
+      return { kind: 'held', held: await deliverAdded(tx, input, { held, hooked }) }
     }
     if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
     const handed = await handOver(tx, input, thread)
-    return drainNow(tx, step, { thread, found, handed, hooked })
+    return drainQueue(tx, step, { thread, found, handed, hooked })
   })
 }
 
@@ -84,10 +84,10 @@ export async function drainStep(dependencies: ActivityDependencies, step: Step):
  * After a reset the workflow may ask again for a call that has no answer, with more messages in its drain. They belong
  * to its step too, and the model reads them (T3). For a retry there is nothing more to deliver, and no hook has run.
  */
-async function deliverMore(
+async function deliverAdded(
   tx: Writer,
   input: CallModelInput,
-  { held, hooked }: { readonly held: HeldOperation; readonly hooked: HookedDrain },
+  { held, hooked }: { readonly held: HeldOperation; readonly hooked: DrainHooks },
 ): Promise<HeldOperation> {
   const { threadId } = input
   const delivered = await deliverItems(tx, input, hooked)
@@ -105,10 +105,10 @@ async function deliverMore(
  * After a reset a finished call may be asked for with messages that came later. They get their positions all the same
  * (T3), and the answer names those that no run has answered.
  */
-async function deliverLate(
+async function deliverAfterAnswer(
   tx: Writer,
   input: CallModelInput,
-  hooked: HookedDrain,
+  hooked: DrainHooks,
 ): Promise<readonly ThreadOperation[]> {
   const numbers = await highestNumbers(tx, input.threadId)
   // The run that will answer them.
@@ -124,7 +124,7 @@ async function deliverLate(
 async function deliverItems(
   tx: Writer,
   input: CallModelInput,
-  { refused, changed }: HookedDrain,
+  { refused, changed }: DrainHooks,
 ): Promise<readonly Message[]> {
   const { threadId, run, step } = input
   const ids = await stageItems(tx, input)
@@ -136,10 +136,10 @@ interface Draining {
   readonly thread: OpenThread
   readonly found: Unfinished
   readonly handed: readonly Fact[]
-  readonly hooked: HookedDrain
+  readonly hooked: DrainHooks
 }
 
-async function drainNow(
+async function drainQueue(
   tx: Writer,
   { input, content }: Step,
   { thread, found, handed, hooked }: Draining,
@@ -210,7 +210,7 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
     const ended = { kind: 'model', place: { run, step, side, key: null }, answer: MISSING, now } as const
     if (!(await record(tx, operationOf(input), ended))) {
-      const operations = await deliverLate(tx, input, UNHOOKED)
+      const operations = await deliverAfterAnswer(tx, input, NO_DRAIN_HOOKS)
       return withOperations<CallModelAnswer>(MISSING, operations)
     }
     if (input.wordless) await appendWordlessLine(tx, input)

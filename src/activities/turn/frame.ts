@@ -54,14 +54,14 @@ export async function beginFrame(
     return { kind: 'answered', answer: answer.type === 'result' ? refusal(answer) : answer }
   }
   const { call } = begun
-  const frame = await frameOf(dependencies, call, { content, prompt })
+  const frame = await prepareFrame(dependencies, call, { content, prompt })
   if (frame.kind === 'begun') return { ...frame, parentId: call.operation.messageId ?? resultId }
-  const hooks = hooksOfMaker(dependencies, call, { input, content })
+  const hooks = hooksOfCaller(dependencies, call, { input, content })
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
 
 /** The hooks of the prompt whose answer made the call. */
-function hooksOfMaker(
+function hooksOfCaller(
   dependencies: ActivityDependencies,
   { holder, scope, input: { callId } }: HeldCall,
   { input, content }: { readonly input: CallModelInput; readonly content: PlanContent },
@@ -85,15 +85,15 @@ function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, fr
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
 }
 
-type FrameAsked =
+type PreparedFrame =
   | ({ readonly kind: 'begun' } & Omit<FrameBeginning, 'parentId'>)
   | { readonly kind: 'refused'; readonly result: CallResult }
 
-async function frameOf(
+async function prepareFrame(
   { registry, store }: ActivityDependencies,
   call: HeldCall,
   { content, prompt }: { readonly content: PlanContent; readonly prompt: string },
-): Promise<FrameAsked> {
+): Promise<PreparedFrame> {
   const definition = registry.prompt(prompt)
   if (definition === undefined) {
     waitForDefinition(`prompt "${prompt}"`)
@@ -117,6 +117,6 @@ function allArguments(args: Record<string, unknown>): string {
   return Object.keys(args).length === 0 ? '' : JSON.stringify(args)
 }
 
-function refuseFrame(reason: string, errorCode: string): FrameAsked {
+function refuseFrame(reason: string, errorCode: string): PreparedFrame {
   return { kind: 'refused', result: failed(reason, errorCode) }
 }

@@ -13,42 +13,53 @@ function failure(usage: typeof USAGE | null = null): ModelError {
 test('the sum holds failed requests at the prices of their models', () => {
   const log = new RequestLog({ plan: 'p' })
   log.begin({ model: 'chat', prices: PRICES })
-  log.failed(failure(USAGE))
+  log.recordFailure(failure(USAGE))
   log.begin({ model: 'backup', prices: { ...PRICES, inputPrice: 100 } })
-  const own = log.answered(USAGE)
+  const own = log.recordAnswer(USAGE)
   expect(own).toEqual({ ...USAGE, cost: 612 })
-  expect(log.unreported()).toEqual({ inputTokens: 20, outputTokens: 10, cachedInputTokens: 8, cost: 630 })
+  expect(log.unreportedUsage()).toEqual({
+    inputTokens: 20,
+    outputTokens: 10,
+    cachedInputTokens: 8,
+    cost: 630,
+  })
 })
 
 test('one unknown price makes the cost unknown', () => {
   const log = new RequestLog({ plan: 'p' })
   log.begin({ model: 'chat', prices: PRICES })
-  log.failed(failure(USAGE))
+  log.recordFailure(failure(USAGE))
   log.begin({ model: 'backup', prices: { ...PRICES, outputPrice: null } })
-  log.answered(USAGE)
-  expect(log.unreported()).toMatchObject({ inputTokens: 20, cost: null })
+  log.recordAnswer(USAGE)
+  expect(log.unreportedUsage()).toMatchObject({ inputTokens: 20, cost: null })
 })
 
 test('a failed request without usage costs nothing known', () => {
   const log = new RequestLog({ plan: 'p' })
   log.begin({ model: 'chat', prices: PRICES })
-  log.failed(failure())
-  expect(log.unreported()).toBeNull()
+  log.recordFailure(failure())
+  expect(log.unreportedUsage()).toBeNull()
   expect(log.detail().requests).toMatchObject([{ model: 'chat', usage: null, error: 'incomplete' }])
 })
 
 test('the next attempt goes on with numbers, waits and all else', () => {
   const log = new RequestLog({ plan: 'p' })
   log.begin({ model: 'chat', prices: PRICES })
-  log.failed(failure(USAGE))
-  log.wait(60_000)
+  log.recordFailure(failure(USAGE))
+  log.recordWait(60_000)
   log.begin({ model: 'chat', prices: PRICES })
   const kept = JSON.parse(JSON.stringify({ ...log.detail(), more: 1 })) as ReturnType<typeof log.detail>
   const next = new RequestLog(kept)
-  expect([next.number, next.fresh, next.waits, next.waited, next.failures]).toEqual([2, true, 1, 60_000, []])
+  expect([next.number, next.isFresh, next.waits, next.waited, next.failures]).toEqual([
+    2,
+    true,
+    1,
+    60_000,
+    [],
+  ])
   expect(next.detail()).toMatchObject({ more: 1, requests: [{ error: 'incomplete' }, { error: 'lost' }] })
   // What the first answer told is not told again.
   next.begin({ model: 'chat', prices: PRICES })
-  next.answered(USAGE)
-  expect(next.unreported()).toEqual({ ...USAGE, cost: 18 })
+  next.recordAnswer(USAGE)
+  expect(next.unreportedUsage()).toEqual({ ...USAGE, cost: 18 })
 })

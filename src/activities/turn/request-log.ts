@@ -40,8 +40,8 @@ export class RequestLog {
   readonly #known: Known
   readonly #requests: RequestRecord[]
   readonly #failures: FailedRequest[] = []
-  #open = false
-  #fresh = true
+  #isOpen = false
+  #isFresh = true
   #reported: number
   #waits: number
   #waited: number
@@ -64,13 +64,13 @@ export class RequestLog {
   }
 
   /** Whether a request is under way. */
-  get open(): boolean {
-    return this.#open
+  get isOpen(): boolean {
+    return this.#isOpen
   }
 
   /** Whether this attempt has sent no request yet. */
-  get fresh(): boolean {
-    return this.#fresh
+  get isFresh(): boolean {
+    return this.#isFresh
   }
 
   /** The failures of this attempt. */
@@ -99,31 +99,31 @@ export class RequestLog {
   begin({ model, prices }: { readonly model: string; readonly prices: Prices }): void {
     const known = Object.fromEntries(Object.entries(prices).filter(([, price]) => price !== null))
     this.#requests.push({ model, prices: known, usage: null, error: null })
-    this.#open = true
-    this.#fresh = false
+    this.#isOpen = true
+    this.#isFresh = false
   }
 
   /** Records the usage of the newest request's answer. */
-  answered(usage: ModelUsage): Usage {
+  recordAnswer(usage: ModelUsage): Usage {
     const cost = usageOf(pricesOf(this.#newest().prices), usage)
     this.#end({ usage: cost, error: null })
     return cost
   }
 
-  failed(error: ModelError): void {
+  recordFailure(error: ModelError): void {
     const usage = error.usage === null ? null : usageOf(pricesOf(this.#newest().prices), error.usage)
     this.#end({ usage, error: error.kind })
     this.#failures.push({ number: this.number, error })
   }
 
-  wait(milliseconds: number): void {
+  recordWait(milliseconds: number): void {
     this.#reported = this.#requests.length
     this.#waits += 1
     this.#waited += milliseconds
   }
 
   /** The usage that no answer has reported yet; null if there is none. */
-  unreported(): Usage | null {
+  unreportedUsage(): Usage | null {
     const usages = this.#requests
       .slice(this.#reported)
       .flatMap(({ usage }) => (usage === null ? [] : [usage]))
@@ -137,7 +137,7 @@ export class RequestLog {
 
   #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {
     this.#requests[this.#requests.length - 1] = { ...this.#newest(), ...outcome }
-    this.#open = false
+    this.#isOpen = false
   }
 
   #newest(): RequestRecord {

@@ -20,14 +20,14 @@ const EFFORTS: ReadonlySet<string> = new Set<Effort>([
   'max',
 ])
 
-interface Asking {
+interface SettingsInput {
   readonly input: CallModelInput
   readonly prompt: PromptContent & { readonly name: string }
   readonly model: ModelContent
 }
 
 /** The parts of a request other than its messages: tools, tool choice, reasoning, and provider options. */
-export function requestSettings(asking: Asking): Omit<ModelRequest, 'prompt'> {
+export function requestSettings(asking: SettingsInput): Omit<ModelRequest, 'prompt'> {
   const { prompt, model } = asking
   const tools = model.supportsToolCalls ? prompt.tools : []
   const effort = effortOf(prompt.reasoning, model.reasoningLevels)
@@ -62,7 +62,10 @@ function isEffort(word: string): word is Effort {
 /**
  * Provider options: those that follow from the prompt's fields, overridden by the model's, overridden by the prompt's.
  */
-function providerOptions({ input, prompt, model }: Asking, hasTools: boolean): SharedV4ProviderOptions {
+function providerOptions(
+  { input, prompt, model }: SettingsInput,
+  hasTools: boolean,
+): SharedV4ProviderOptions {
   const { side, threadId } = input
   const origin: RequestOrigin = { prompt: prompt.name, side, threadId }
   const derived = [
