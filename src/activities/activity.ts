@@ -6,28 +6,28 @@ import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 import { Context } from './temporal-activity.js'
 
-/** What a worker gives to its activities. */
+/** The parts of a worker that its activities use. */
 export interface ActivityDependencies {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
   /** Values of variables for every thread of this worker. */
   readonly env?: Readonly<Record<string, string>>
-  /** What end users read where a run ends without an answer. @default the runtime's own sentences */
+  /** The text that end users read when a run ends without an answer. @default the runtime's own sentences */
   readonly failureText?: FailureText | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
 }
 
 /**
- * The worker throttles heartbeats to one a second, so every second call of these costs nothing; an activity that is
- * done before the first beat sends none (docs/decisions/0020).
+ * The worker throttles heartbeats to one a second, so every second call costs nothing. An activity that ends before
+ * the first beat sends none (docs/decisions/0020).
  */
 const BEAT_INTERVAL = 500
 
 /**
- * Sends heartbeats while `work` runs, from half a second on: a cancellation arrives with a heartbeat, and Temporal
- * notices a dead worker by their absence.
+ * Sends heartbeats while `work` runs, from half a second on: a cancellation arrives with a heartbeat, and without
+ * heartbeats Temporal notices a dead worker.
  */
 export async function withHeartbeats<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current()

@@ -4,7 +4,9 @@ import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/atta
 import { copyFile } from '../store/files/files.js'
 import type { Reader, Writer } from '../store/store.js'
 
-/** The first of these paths that is not a file of the thread, as a sentence for the model; null when all are. */
+/**
+ * A sentence for the model about the first of these paths that is not a file of the thread; null if all are files.
+ */
 export async function missingFile(
   db: Reader,
   threadId: string,
@@ -18,7 +20,7 @@ export async function missingFile(
   return null
 }
 
-/** Files of the thread as a message names them; a sentence for the model if one is not there. */
+/** The files of the thread as a message names them; a sentence for the model if one of them does not exist. */
 export async function filesAt(
   db: Reader,
   threadId: string,
@@ -42,8 +44,8 @@ interface Crossing {
 }
 
 /**
- * Copies files into another thread: each gets a path that is valid and free there, and costs one row whatever its
- * size. A file that was deleted since is left out.
+ * Copies files into another thread. Each gets a path that is valid and free there, and costs one row whatever its
+ * size. A file that has been deleted since is left out.
  */
 export async function copyAttachments(
   tx: Writer,
@@ -60,7 +62,7 @@ export async function copyAttachments(
   return refs
 }
 
-/** Extensions that differ from the subtype. */
+/** The file extensions that differ from the subtype. */
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['image/jpeg', 'jpg'],
   ['image/svg+xml', 'svg'],

@@ -1,6 +1,6 @@
 /**
- * Telemetry of activities: a span for each attempt, counts, and a line of the log. Only ids, registered names, numbers
- * and this runtime's own words are in it (T5).
+ * Telemetry of activities: a span for each attempt, counts, and log lines. It contains only ids, registered names,
+ * numbers and texts of this runtime (T5).
  */
 import { context, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Attributes, Context, Link } from '@opentelemetry/api'
@@ -68,7 +68,7 @@ export async function observeCall<Answer extends ObservedAnswer>(
   return answer as Answer
 }
 
-/** All else that is done for a run. */
+/** Observes all other activities of a run. */
 export async function observeWork<Answer extends ObservedAnswer>(
   { store }: ActivityDependencies,
   { activity, input }: { readonly activity: string; readonly input: ActivityInput },
@@ -90,8 +90,8 @@ function runInSpan<Answer extends ObservedAnswer>(
 }
 
 /**
- * Many processes work on a run, which may take weeks, so its span is made when it ends. The span stands beside the
- * spans of its steps, not above them: its id was not known to them.
+ * Many processes work on a run, which may take weeks, so its span is created when it ends. It is a sibling of the
+ * spans of its steps, not their parent: they could not know its id.
  */
 export async function observeSettle(
   { store }: ActivityDependencies,
@@ -110,7 +110,7 @@ export async function observeSettle(
 }
 
 function recordRun(input: SettleInput, end: RunEnd, run: RunRecord): void {
-  // Both times are of the workflow's clock.
+  // Both times are from the workflow's clock.
   const startTime = run.started_at / 1000
   const agent = { 'gen_ai.agent.name': input.snapshot.agent }
   const failed = end.outcome !== 'completed'
@@ -140,7 +140,10 @@ function runAttributes({ threadId, run }: SettleInput, { reason, steps, usage }:
   }
 }
 
-/** The span of a step is a child of the message that began its run; messages that the step drains are linked. */
+/**
+ * The span of a step is a child of the span of the message that began its run, and links to the messages that it
+ * drains.
+ */
 async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
   const { threadId, run: number, frame, drain } = input
   const taken = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
@@ -162,7 +165,9 @@ async function stepSpan(store: Store, input: CallModelInput): Promise<NewSpan> {
   }
 }
 
-/** The span of a call is a child of the step whose model asked for it, or of the caller that queued it. */
+/**
+ * The span of a call is a child of the span of the step whose model requested it, or of the caller that queued it.
+ */
 async function callSpan(store: Store, activity: string, input: CallInput): Promise<NewSpan> {
   const [parent = null] = await readTraces(store, async (db) => [
     await traceOfCall(db, input.threadId, input.callId),
@@ -174,7 +179,7 @@ async function callSpan(store: Store, activity: string, input: CallInput): Promi
     attributes: {
       ...stepAttributes(input),
       ...(executes && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.type': 'function' }),
-      // Only names of the plan reach this place: any other name is words of a model (T5).
+      // Only names of the plan arrive here: any other name is text of a model (T5).
       'gen_ai.tool.name': input.name,
       'gen_ai.tool.call.id': input.callId,
     },
@@ -182,7 +187,7 @@ async function callSpan(store: Store, activity: string, input: CallInput): Promi
   }
 }
 
-/** All else that is done for a run. */
+/** The span of any other activity is a child of the trace of its run. */
 async function runSpan(store: Store, activity: string, input: ActivityInput): Promise<NewSpan> {
   const { threadId, run: number } = input
   const [parent = null] = await readTraces(store, async (db) => [await traceOfRun(db, { threadId, number })])
@@ -194,7 +199,9 @@ async function runSpan(store: Store, activity: string, input: ActivityInput): Pr
   }
 }
 
-/** The store is not read while tracing is off; a store that cannot be read costs a span its parent and nothing else. */
+/**
+ * Does not read the store while tracing is off. If the store cannot be read, only the parent of the span is missing.
+ */
 async function readTraces(
   store: Store,
   read: (db: Reader) => Promise<readonly (string | null)[]>,
@@ -202,7 +209,7 @@ async function readTraces(
   return isTracing() ? store.read(read).catch(() => []) : []
 }
 
-/** The trace context of what is done for a run. */
+/** The context of the spans of a run. */
 function runBase(traceparent: string | null): Context {
   const parent = readTraceparent(traceparent)
   if (parent === null || traceparent === null) return context.active()
@@ -242,7 +249,7 @@ type ObservedAnswer =
   | DeliverReportAnswer
   | RunEffectAnswer
 
-/** The reason why an answer is no success, as a word of this runtime; null if it is one. */
+/** The reason why an answer is not a success, as an identifier of this runtime; null if it is a success. */
 function activityProblem(answer: ObservedAnswer): string | null {
   switch (answer.type) {
     case 'result':

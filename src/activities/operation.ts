@@ -1,22 +1,24 @@
 /**
- * An operation is an act of a thread that happens once, however often Temporal attempts it: a call of a model or of a
+ * An operation is work of a thread that happens once, however often Temporal attempts it: a call of a model or of a
  * tool, an effect, a report, the end of a run. Its row is all that the attempts of an activity share.
  *
- * Owns: the life of that row, from `begin` to the commit; the fence against stale attempts; what a lost attempt answers;
- * which facts were stored with an answer, and how large an answer may be.
- * Does not own: what is done between the two transactions, and what else they write.
+ * Owns: the life of that row, from `begin` to the commit; the fencing of stale attempts; the answer of an attempt
+ * that has lost its operation; which facts were stored with an answer, and how large an answer may be.
+ * Does not own: the work between the two transactions, and what else they write.
  *
  *     (no row) --begin--> drained | started --keep--> drained | started --finish--> finished
  *     (no row) --postpone--> waiting --begin--> started
  *     (no row) --record--> finished      an operation that is one transaction
  *
  * Invariants, which are T4 in detail:
- * - A finished operation is never done again: every later attempt answers with the recorded answer (`lookUp`).
- * - One attempt holds an operation. A stale attempt, which Temporal scheduled before the holder, takes nothing (`begin`).
+ * - A finished operation never runs again: every later attempt returns the recorded answer (`lookUp`).
+ * - One attempt holds an operation. A stale attempt, which Temporal scheduled before the holder, cannot take it over
+ *   (`begin`).
  * - Only the holder commits: `finish` and `keep` roll back the transaction of any other attempt.
- * - An attempt that lost its operation answers with the recorded answer, or fails while the holder is at work (`commit`).
- * - An operation that was started and has no outcome was interrupted: it is done again, or reported as such, as `begin`
- *   is told by `onInterrupted`. Whatever acts outside of the store and is not idempotent is reported.
+ * - An attempt that has lost its operation returns the recorded answer, or fails while the holder is at work
+ *   (`commit`).
+ * - An operation that was started and has no outcome was interrupted. `onInterrupted` decides whether it runs again
+ *   or is reported as interrupted; work that acts outside of the store and is not idempotent is reported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -47,7 +49,7 @@ export interface OperationKey {
   readonly id: string
 }
 
-/** What the store knows of an operation before an attempt does anything for it. */
+/** The row of an operation as an attempt finds it. */
 export type Found<Answer> = Answered<Answer> | Unfinished
 
 export interface Answered<Answer> {
@@ -66,11 +68,11 @@ export interface Unfinished extends OperationKey {
 export interface HeldOperation extends OperationKey {
   /** The number under which this attempt holds it. */
   readonly attempt: number
-  /** How far it had come when this attempt took it; of a new one, the state that it began in. */
+  /** Its state when this attempt took it over; for a new operation, the state in which it began. */
   readonly state: OperationHold['state']
-  /** Attempts that only asked whether it may begin: nothing was done in them. */
+  /** The number of attempts that only requested permission to begin: they did nothing else. */
   readonly asked: number
-  /** The row that its outcome will be; null where it has none, or any. */
+  /** The id of the message that its outcome becomes; null if it becomes none, or the id is not fixed. */
   readonly messageId: string | null
   readonly detail: unknown
   readonly now: Micros
@@ -81,10 +83,10 @@ type Kind = 'model' | 'tool' | 'effect' | 'activation' | 'begin' | 'settle' | 'e
 export interface Beginning {
   readonly kind: Kind
   readonly place: OperationPlace
-  /** What to do with an operation that an earlier attempt started and left without an outcome. */
+  /** Decides about an operation that an earlier attempt started and left without an outcome. */
   readonly onInterrupted: 'rerun' | 'report'
   readonly now: Micros
-  /** `drained`: its input is taken, and nothing outside of the store was asked yet. @default 'started' */
+  /** `drained`: its input is taken, and nothing outside of the store has been called yet. @default 'started' */
   readonly state?: 'drained' | 'started'
   readonly messageId?: string | undefined
   readonly detail?: unknown
@@ -96,17 +98,17 @@ export interface Begun {
   readonly held: HeldOperation
 }
 
-/** The recorded answer of an operation, or what is known of one that is not finished. */
+/** Returns the recorded answer of an operation, or the row of an unfinished one. */
 export async function lookUp<Answer>(db: Reader, key: OperationKey): Promise<Found<Answer>> {
   const { threadId, id } = key
   const operation = await findOperation(db, threadId, id)
   if (operation?.state !== 'finished') return { kind: 'unfinished', threadId, id, operation }
-  // `finish` and `record` are called by the same activity, which has typed the answer: the store's boundary.
+  // The same activity calls `finish` and `record` with an answer of this type: the store's boundary.
   return { kind: 'answered', answer: operation.answer as Answer, operation }
 }
 
 /**
- * Takes an operation for this attempt, in the transaction of `found`, before anything of it is done.
+ * Takes an operation for this attempt, in the transaction of `found`, before any of its work begins.
  * @throws `Operation.Late` if a later attempt holds it (docs/decisions/0049)
  */
 export async function begin(tx: Writer, found: Unfinished, beginning: Beginning): Promise<Begun> {
@@ -124,7 +126,7 @@ function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning):
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
 
-/** Starts an operation that waited for a permission: nothing of it has happened so far. */
+/** Starts an operation that waited for permission: none of its work has happened so far. */
 function start(tx: Writer, operation: OperationRecord, { now, messageId }: Beginning): HeldOperation {
   const { thread_id: threadId, id, attempt: asked } = operation
   const attempt = asked + 1
@@ -138,12 +140,12 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
 }
 
 /**
- * A task may be so long on its way to a worker that Temporal gives it up, and the next attempt is at work before it
+ * Temporal may give up a task that takes too long to reach a worker, so that the next attempt is at work before it
  * arrives. Attempts are fenced by the time at which Temporal scheduled them.
  */
 async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginning): Promise<HeldOperation> {
   const held = previousHold(operation, now)
-  // Null: code of before schema version 5 began it, which had no fence.
+  // Null: code from before schema version 5, which had no fencing, began it.
   if (operation.scheduled_at !== null && operation.scheduled_at > scheduledAt())
     throw failure('Operation.Late')
   const { threadId, id, state } = held
@@ -153,16 +155,15 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
 }
 
 /**
- * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. The row of an operation
- * names its holder by it.
+ * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. It identifies the holder in
+ * the row of an operation.
  */
 function scheduledAt(): number {
   return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
 }
 
 /**
- * The hold of the attempt that had the operation last, for an outcome that begins nothing: a person has not allowed
- * the call.
+ * The hold of the last attempt, for an outcome that starts no work: a person has denied the call.
  */
 export function previousHold(operation: OperationRecord, now: Micros): HeldOperation {
   const { thread_id: threadId, id, attempt, state, message_id: messageId, detail } = operation
@@ -171,7 +172,7 @@ export function previousHold(operation: OperationRecord, now: Micros): HeldOpera
   return { threadId, id, attempt, state, asked, messageId, detail, now }
 }
 
-/** Notes that a person was asked whether the operation may begin; nothing of it has happened. */
+/** Records that the operation waits for a person's permission to begin; none of its work has happened. */
 export async function postpone(
   tx: Writer,
   { threadId, id, operation }: Unfinished,
@@ -185,8 +186,8 @@ export async function postpone(
 }
 
 /**
- * Runs the transaction that ends with `finish` or `keep`. Its content must not be lost: while the store fails in
- * passing, the transaction is tried again, also through a user's stop.
+ * Runs the transaction that ends with `finish` or `keep`. Its content must not be lost: while the store is
+ * temporarily unavailable, the transaction is retried, even after a user's stop.
  * @throws `Operation.Lost` if another attempt holds the operation and is still at work
  */
 export async function commit<T>(
@@ -205,11 +206,11 @@ export async function commit<T>(
 }
 
 interface Outcome {
-  /** JSON: what the activity answers. */
+  /** JSON: the answer of the activity. */
   readonly answer: unknown
-  /** JSON; what was there stays when it is left out. */
+  /** JSON. @default the detail that the row has */
   readonly detail?: unknown
-  /** The child that a call wrote to; left out: unchanged. */
+  /** The child that a call wrote to. @default the key that the row has */
   readonly key?: string
 }
 
@@ -224,7 +225,7 @@ export async function finish(
 }
 
 /**
- * Updates the row of an operation that is not finished, which this attempt goes on holding.
+ * Updates the row of an unfinished operation, which this attempt continues to hold.
  * @throws as `finish`
  */
 export async function keep(
@@ -235,7 +236,7 @@ export async function keep(
   if (!(await takeOperation(tx, { threadId, id, attempt, state, detail }))) throw failure('Operation.Lost')
 }
 
-/** Records an operation that is one transaction, with its answer; false if it was recorded before. */
+/** Records an operation that consists of one transaction, with its answer; false if it is already recorded. */
 export function record(
   tx: Writer,
   { threadId, id }: OperationKey,
@@ -254,7 +255,7 @@ export function record(
   return insertOperation(tx, { ...row, started_at: now, finished_at: now })
 }
 
-/** Finishes an operation for whichever attempt holds it, which then commits nothing any more. */
+/** Finishes an operation on behalf of the attempt that holds it, which can then commit nothing any more. */
 export async function finishForHolder(
   tx: Writer,
   key: OperationKey,
@@ -266,16 +267,17 @@ export async function finishForHolder(
   await finishOperation(tx, { threadId: key.threadId, id: key.id, attempt, answer, now })
 }
 
-/** Whether this attempt still holds its operation. An attempt that has lost it must not act any more. */
+/** True if this attempt still holds its operation. An attempt that has lost it must not act any more. */
 export async function isStillHeld(store: Store, held: HeldOperation): Promise<boolean> {
   return retryWhileUnavailable(() => store.read((db) => isHeld(db, held)))
 }
 
+/** Milliseconds. */
 const FIRST_PAUSE = 200
 const LONGEST_PAUSE = 10_000
 const PASSING: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
-/** While the store fails in passing, the activity keeps what it has and tries again, heartbeating. */
+/** While the store is temporarily unavailable, the activity keeps its work and retries; heartbeats go on. */
 async function retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
@@ -289,17 +291,17 @@ async function retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the detail of a row keeps of the facts that were stored with its answer: of each a short digest. */
+/** The part of a row's detail that identifies the facts stored with its answer: a short digest of each. */
 interface StoredFacts {
-  /** Left out when there were none. */
+  /** Left out if there are none. */
   readonly facts?: readonly string[]
 }
 
 type Detailed = Pick<OperationRecord, 'detail'>
 
 /**
- * Of the facts that come with an operation that is finished, those that are not stored: the answer never reached the
- * workflow, which goes on and asks again. Two equal facts are two.
+ * Returns those facts of a finished operation that are not stored yet. The workflow, which the answer never reached,
+ * has continued and calls again with more facts. Two equal facts count as two.
  */
 export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly Fact[] {
   const known = [...storedDigests(detail)]
@@ -310,7 +312,7 @@ export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly
   })
 }
 
-/** The facts that are stored by now: these, and those of the row. */
+/** The detail for all facts that are stored now: these, and those of the row. */
 export function storedFacts(facts: readonly Fact[], { detail }: Detailed = { detail: null }): StoredFacts {
   const stored = [...storedDigests(detail), ...facts.map(digest)]
   return stored.length === 0 ? {} : { facts: stored }
@@ -326,7 +328,7 @@ function digest({ type, scope = {}, payload }: Fact): string {
   return digestOf([type, { ...scope }, payload as JsonObject]).slice(0, 8)
 }
 
-/** Thrown inside a transaction to roll it back: the answer is too large for the workflow's history. */
+/** Thrown inside a transaction to roll it back, because the answer is too large for the workflow's history. */
 export class TooManyOperations extends Error {
   constructor(operations: readonly ThreadOperation[]) {
     const kinds = [...new Set(operations.map(({ kind }) => kind))].join(', ')
@@ -336,12 +338,12 @@ export class TooManyOperations extends Error {
   }
 }
 
-/** @throws `TooManyOperations`, before anything is committed that the answer cannot hold (T9) */
+/** @throws `TooManyOperations` before anything is committed that the answer cannot hold (T9) */
 export function assertFitting(operations: readonly ThreadOperation[] = []): void {
   if (bytesOf(operations) > LIMITS.operationBytes) throw new TooManyOperations(operations)
 }
 
-/** Those from the first one on that fit into one answer. */
+/** Returns the longest prefix that fits into one answer. */
 export function fittingOperations(operations: readonly ThreadOperation[]): readonly ThreadOperation[] {
   let bytes = 2
   const over = operations.findIndex((operation) => {

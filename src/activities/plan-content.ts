@@ -13,10 +13,10 @@ import type { ActivityDependencies } from './activity.js'
 import type { OperationKey } from './operation.js'
 import { Context, log } from './temporal-activity.js'
 
-/** Plans are immutable under their digest, and a worker meets few of them. */
+/** Plans are immutable under their digest, and a worker uses few of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()
 
-/** The plan that a new run starts with; null when this worker has lacked the agent for a minute. */
+/** The plan with which a new run starts; null if this worker has lacked the agent for a minute. */
 function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
   const content = buildPlan(dependencies.registry, agent, dependencies.caps)
   if (!('missing' in content)) return content
@@ -24,7 +24,7 @@ function currentPlan(dependencies: ActivityDependencies, agent: string): PlanCon
   return null
 }
 
-/** The plan that a run started with. A run keeps its plan while workers change. */
+/** The plan with which a run started. A run keeps its plan while workers are replaced. */
 export async function keptPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
   const cache = contents.get(store) ?? new Map<string, PlanContent>()
   contents.set(store, cache)
@@ -37,12 +37,12 @@ export async function keptPlan({ store }: ActivityDependencies, digest: string):
   return content
 }
 
-/** The prompt that a side runs. */
+/** The prompt of a side. */
 export function promptOf(content: PlanContent, side: Side): PromptContent & { readonly name: string } {
   return promptNamed(content, sidePlanOf(content.plan, side).prompt)
 }
 
-/** @throws for a prompt that the plan does not have: a bug of the caller */
+/** @throws if the plan does not have the prompt: a bug of the caller */
 export function promptNamed(content: PlanContent, name: string): PromptContent & { readonly name: string } {
   const prompt = content.prompts[name]
   if (prompt === undefined) throw new Error(`The plan has no prompt ${name}.`)
@@ -50,7 +50,8 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
 }
 
 /**
- * When the log last named each missing definition, in milliseconds: every waiting thread attempts about once a second.
+ * The time, in milliseconds, at which the log last named each missing definition: every waiting thread makes an
+ * attempt about once a second.
  */
 const warnedAt = new Map<string, number>()
 
@@ -69,8 +70,8 @@ function warnOfMissing(what: string): void {
 }
 
 /**
- * In a rolling deploy another worker may have the definition that this one lacks, so the first minute is retried.
- * `what` names the definition in this worker's log.
+ * During a rolling deploy another worker may have the definition that this one lacks, so the activity is retried for
+ * a minute. `what` names the definition in this worker's log.
  * @throws `Definition.Missing` within that minute
  */
 export function waitForDefinition(what = 'definition'): void {
@@ -81,8 +82,8 @@ export function waitForDefinition(what = 'definition'): void {
 }
 
 /**
- * The plan that a step runs with: the workflow's; else that of the first of these operations that an earlier attempt
- * has begun; else the one that this worker's definitions give. Null: this worker has lacked the agent for a minute.
+ * The plan with which a step runs: the workflow's; else the plan of the first of these operations that an earlier
+ * attempt has begun; else the plan of this worker's definitions. Null: this worker has lacked the agent for a minute.
  */
 export async function planOfStep(
   dependencies: ActivityDependencies,

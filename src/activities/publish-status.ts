@@ -7,15 +7,16 @@ import { findChild, updateChild } from '../store/threads/children.js'
 import { updateThread } from '../store/threads/threads.js'
 
 interface PublishedStatus {
-  /** The thread's id, which is its reference where it is a child. */
+  /** The thread's id. If it is a child, this is also its reference. */
   readonly reference: string
   readonly text: string
   readonly now: Micros
 }
 
 /**
- * Publishes the status text of a thread: on its own row, with the event `thread.status`, and in its parent's registry,
- * with the event `subagent.status`. The registry keeps the status of a child that is closed or has not started.
+ * Publishes the status text of a thread: on its own row, with the event `thread.status`, and in its parent's
+ * registry, with the event `subagent.status`. The registry entry of a child that is closed or has not started does
+ * not change.
  */
 export async function publishStatus(tx: Writer, { reference, text, now }: PublishedStatus): Promise<void> {
   const status = cutToFit(text)

@@ -1,9 +1,9 @@
 /**
- * Runs a due effect, outside of any step. Its code may run more than once; what it writes is there once (T4, T9).
- * Owns: the effect's operation from begin to commit, and the end of its row.
- * Does not own: when an effect is due, which the workflow's timers say, and the state that its code sees.
- * An interrupted effect runs again, because nothing of the interrupted attempt was committed. An effect that throws
- * keeps what it wrote before, as a tool does; one that times out or is stopped keeps nothing.
+ * Runs a due effect, outside of any step. Its code may run more than once; its writes are committed once (T4, T9).
+ * Owns: the operation of the effect from begin to commit, and the end of its row.
+ * Does not own: when an effect is due, which the workflow's timers decide, and the state that its code sees.
+ * An interrupted effect runs again, because the interrupted attempt committed nothing. An effect that throws keeps
+ * its earlier writes, as a tool does; an effect that times out or is stopped keeps none.
  */
 import type { EffectDefinition } from '../definitions/effect.js'
 import { buildPlan } from '../definitions/plan/build-plan.js'
@@ -53,8 +53,8 @@ export async function runEffect(
 }
 
 /**
- * An effect loses what it wrote, and fails, when it wrote too much for one answer, or a path whose kind (file or
- * folder) another writer has changed since.
+ * An effect fails and loses its writes if they are too many for one answer, or if another writer has since changed
+ * the kind (file or folder) of a path that it wrote.
  */
 async function commitEffect(
   store: Store,
@@ -126,7 +126,7 @@ type BegunEffect =
 
 const NOTHING_DONE: RunEffectAnswer = { type: 'ran' }
 
-/** The first transaction of an effect: its `started` row, before anything is done. */
+/** The first transaction of an effect: it writes the `started` row before any code of the effect runs. */
 async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEffect> {
   const { threadId, effectId } = input
   return store.write(async (tx): Promise<BegunEffect> => {
@@ -137,9 +137,9 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     const now = microseconds(input)
     if (found.operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
     const row = await findEffect(tx, threadId, effectId)
-    // What an interrupted attempt wrote was not committed, so its code runs again (T9).
+    // The writes of an interrupted attempt were not committed, so the code runs again (T9).
     const beginning = { kind: 'effect', place: {}, onInterrupted: 'rerun', now } as const
-    // It was removed while its turn came.
+    // The effect was removed after it became due.
     if (row?.status !== 'scheduled') {
       if (found.operation === null)
         await record(tx, found, { kind: 'effect', place: {}, answer: NOTHING_DONE, now })
@@ -151,14 +151,14 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
   })
 }
 
-/** What came of an effect; `state` is committed with it. */
+/** The outcome of an effect; `state` holds the writes that are committed with it. */
 interface EffectOutcome {
   /** `code` is for events; `error` is for operators. */
   readonly failure?: { readonly code: EffectFailureCode; readonly error: unknown }
   readonly state?: BufferedState
 }
 
-/** Runs the code of an effect. Its errors never fail the activity. */
+/** Runs the code of an effect. An error of that code never fails the activity. */
 async function performEffect(
   dependencies: ActivityDependencies,
   effect: HeldEffect,
@@ -220,7 +220,7 @@ type Ended =
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'stopped' }
 
-/** Code that does not end in time is not waited for: its state is closed. */
+/** Does not wait for code that exceeds its time; the caller closes its state. */
 function runHandler({ definition, args, state, signal }: Handling): Promise<Ended> {
   return new Promise((resolve) => {
     const end = (ended: Ended): void => {
@@ -243,9 +243,9 @@ function runHandler({ definition, args, state, signal }: Handling): Promise<Ende
 }
 
 /**
- * Ends an effect whose activity has failed for good, with its event (T3). A worker that still runs the effect commits
- * nothing any more (T4); one that has committed it was first. The arguments in its row are not read: they may be what
- * fails.
+ * Ends an effect whose activity has failed permanently, with its event (T3). A worker that still runs the effect can
+ * commit nothing any more (T4); if a worker has committed it already, that outcome stays. The arguments in the row
+ * are not read, because they may be the cause.
  */
 export async function giveUpEffect(tx: Writer, input: ActivityInput, effectId: string): Promise<void> {
   const { threadId } = input

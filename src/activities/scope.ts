@@ -11,7 +11,7 @@ export function stepScope({ run, step }: { readonly run: number; readonly step: 
   return { runId: runIdOf(run), stepId: stepIdOf(run, step) }
 }
 
-/** The time of an activity's input as rows hold it. */
+/** The time of an activity's input in the unit of the store. */
 export function microseconds(input: { readonly now: Millis }): Micros {
   return toMicros(input.now)
 }
@@ -26,7 +26,7 @@ export function callScope(input: Pick<HeldInput, 'run' | 'step' | 'callId'>): Ev
   return { ...stepScope(input), toolCallId: input.callId }
 }
 
-/** Phase 5 comes with the first call of a step; nested steps have no phases of their own. */
+/** The first call of a step begins phase 5; nested steps have no phases of their own. */
 export function phaseFive(
   input: HeldInput,
   { parent_call_id: parent }: Pick<ToolCallRecord, 'parent_call_id'>,

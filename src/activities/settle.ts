@@ -1,11 +1,11 @@
 /**
- * Settles the end of a run, of a thread, or of both, in one transaction (T8).
- * Owns: the last rows and events of a run (open calls, results, session, visible reason), the close of the thread, the
- * recorded snapshot, and what becomes of answers that never reached the workflow.
+ * The activity `settle`: finalizes a run, a thread, or both, in one transaction (T8).
+ * Owns: the last rows and events of a run (open calls, results, session, visible reason), the close of the thread,
+ * the recorded snapshot, and the treatment of unacknowledged answers, which never reached the workflow.
  * Does not own: when a run ends, which the workflow decides, and what closing means for the rows of a thread
  * (`store/threads/close-thread.ts`).
- * A settle is done once. When the workflow asks again, because the answer never reached it, only facts that are new
- * are stored, and its operations are computed anew (T9).
+ * A settle is recorded once. If the workflow requests it again, because the answer never reached it, only new facts
+ * are stored, and the operations are computed again (T9).
  */
 import { randomUUID } from 'node:crypto'
 
@@ -68,9 +68,9 @@ export async function settle(
       const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
       if (found.kind === 'answered') return settleAgain(tx, { thread, input, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
-      // The results of interrupted calls come before the end of their step, which is among the facts.
+      // The results of interrupted calls precede the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
-      // Subscribers read to the close of a thread: facts that a late signal left behind it are not stored.
+      // Subscribers stop reading at the close of a thread, so facts of signals that arrived after it are not stored.
       if (thread.closed_at === null || input.end !== null)
         await appendEvents(tx, { threadId, events: input.facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
@@ -99,8 +99,8 @@ interface Again extends Settling {
 }
 
 /**
- * The previous answer was lost: store only the facts and closed children that are new, and return the operations of
- * the calls that are unacknowledged now. After a reset these may differ from those of the first time (T9).
+ * The previous answer was lost: stores only the new facts and closed children, and returns the operations of the
+ * calls that are unacknowledged now. After a reset these may differ from the first ones (T9).
  */
 async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
   const { threadId } = input
@@ -120,7 +120,7 @@ async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise
   return answerOf({ thread, input }, fittingOperations(await unacknowledgedOperations(tx, input)))
 }
 
-/** What of a settle may have grown when the workflow asks for it again. */
+/** The parts of a settle that may have grown when the workflow requests it again. */
 type SettleDetail = StoredFacts & {
   /** References. */
   readonly closed?: readonly string[]
@@ -141,8 +141,8 @@ function answerOf({ thread, input }: Settling, operations: readonly ThreadOperat
 }
 
 /**
- * An answer that is too large never reaches the workflow, which would ask for ever: operations beyond the limit are
- * dropped, with a warning in the log of events.
+ * An answer that is too large never reaches the workflow, which would retry for ever. Operations beyond the limit are
+ * therefore dropped, with a warning in the event log.
  */
 async function answeredOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
   const operations = await unacknowledgedOperations(tx, input)
@@ -177,7 +177,7 @@ async function closeCalls(
   await closeOpenCalls(tx, { threadId, now: microseconds(input), outcome, cut: { tools, run, step: steps } })
 }
 
-/** Makes the row of a run that ended before its first drain, and its `run.started` event. */
+/** Writes the row and the `run.started` event of a run that ended before its first drain. */
 async function beginRun(tx: Writer, input: SettleInput, { trigger = 'message' }: RunEnd): Promise<void> {
   const { threadId, run } = input
   const now = microseconds(input)
@@ -239,12 +239,12 @@ async function visibleReason(
   return `The run was ended because ${WITHOUT_ANSWER[failure]}. Send a message to try again.`
 }
 
-/** The agent is that of the workflow: after a handoff the row may still name the previous one. */
+/** Names the workflow's agent: after a handoff the row may still name the previous one. */
 function missingAgentText({ snapshot }: SettleInput): string {
   return `no worker has the agent "${snapshot.agent}"`
 }
 
-/** Ends that are no answer are explained by a message in the transcript. */
+/** A message in the transcript explains why a run ended without an answer. */
 async function appendVisibleReason(
   tx: Writer,
   { thread, input, failureText }: EndingRun,
@@ -280,7 +280,8 @@ async function appendVisibleReason(
 }
 
 /**
- * Closes the rows of the thread, and its entry in its parent's registry. A report of its end was stored before (T7).
+ * Closes the rows of the thread, and its entry in its parent's registry. The report of its end is already stored
+ * (T7).
  */
 async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClose): Promise<void> {
   const { threadId } = input
@@ -292,14 +293,15 @@ async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClo
 }
 
 /**
- * The recorded snapshot serves readers while no worker runs. The operations of the answer are not recorded: a later
- * attempt computes them anew.
+ * The recorded snapshot serves readers while no worker runs. The operations of the answer are not recorded, because a
+ * later attempt computes them again.
  */
 async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   const { run, end, activeSides: activated = [] } = input
-  // Within a run the recorded state stays that of its beginning: the operations of the run say what has changed since.
+  // Within a run the recorded state stays as it was at its beginning: the operations of the run hold the changes
+  // since.
   const settled = end === null ? {} : { settled: { run, agent: snapshot.agent, activated } }
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now, ...settled })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
@@ -308,14 +310,13 @@ async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): 
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }
 
-const NOT_STARTED = 'The call that was to start it was cut short.'
-/** The answer of an operation that was interrupted: its call has its result, so that `reopen` expects no other. */
+const NOT_STARTED = 'The call that was to start it was interrupted.'
+/** The answer of an interrupted operation. Its call already has a result, so `reopen` expects no other. */
 const INTERRUPTED = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
 
 /**
- * Takes back subagents, or a message to one, that were written for a call whose answer never reached the workflow: no
- * workflow starts or addresses them, and the call has another result by now. They are closed or removed, so that no
- * parent waits for them (T7).
+ * Withdraws subagents, or a message to one, that an unacknowledged call has written. No workflow starts or signals
+ * them, and the call has another result by now, so they are closed or removed: no parent waits for them (T7).
  */
 async function withdrawUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId } = input
@@ -334,8 +335,8 @@ async function withdrawUnacknowledged(tx: Writer, input: SettleInput): Promise<v
 }
 
 /**
- * After a reset a child may be at work already, because the first answer did reach the workflow: it stays, and its
- * report is taken as any other.
+ * After a reset a child may be at work already, because the first answer did reach the workflow. Such a child stays,
+ * and its report is accepted as any other.
  */
 async function withdrawChildren(
   tx: Writer,
@@ -358,7 +359,7 @@ interface Message {
   readonly messageId: string
 }
 
-/** Whether a child has not begun. Hooks may have written to its transcript already. */
+/** True if the child has not begun a run. Hooks may have written to its transcript already. */
 async function isUnstarted(db: Reader, { reference, messageId }: Message): Promise<boolean> {
   const first = await findMessage(db, reference, messageId)
   return first?.status === 'pending' && (await lastRun(db, reference)) === null
@@ -378,16 +379,16 @@ async function withdrawMessage(
   return true
 }
 
-/** Whether the child runs, or has another message to read. */
+/** True if the child runs, or has another message to read. */
 async function isBusy(db: Reader, reference: string): Promise<boolean> {
   const run = await lastRun(db, reference)
   return (run !== null && run.ended_at === null) || (await countUndelivered(db, reference)) > 0
 }
 
 /**
- * The operations that were committed with unacknowledged answers, or by hooks of a drain whose call has no answer
- * (T9). Called when the calls of the run are closed: a tool that such an operation queues for this step has its result
- * by then, and does not run.
+ * Returns the operations that were committed with unacknowledged answers, or by hooks of a drain whose call has no
+ * answer (T9). The calls of the run are closed before: a tool that such an operation queues for this step has its
+ * result by then, and does not run.
  */
 async function unacknowledgedOperations(
   db: Reader,

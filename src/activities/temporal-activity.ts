@@ -1,5 +1,5 @@
 import { requirePeer } from './peer-packages.js'
 
-/** `@temporalio/activity`, for everything in this package that runs code of it. */
+/** `@temporalio/activity`, for all code of this package that needs its values. */
 export const { Context, activityInfo, log } =
   requirePeer<typeof import('@temporalio/activity')>('@temporalio/activity')

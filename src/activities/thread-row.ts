@@ -17,15 +17,15 @@ interface Registration {
 }
 
 /**
- * The columns of a thread's row that a step needs. The snapshot, which is large and written at run ends, is not among
- * them.
+ * The columns of a thread's row that a step needs. The snapshot is not among them: it is large, and written at run
+ * ends.
  */
 export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth' | 'last_activity_at'>
 
 /**
- * The thread's row, in the transaction at hand. Null if the thread is terminated, or its row was deleted: nothing may
+ * Reads the thread's row in this transaction. Null if the thread is terminated, or its row was deleted: nothing may
  * run for it (T8). A thread that was started from Temporal's command line gets its row here. A missing row means
- * deletion, because the guard of activities admits only workers of the thread's store.
+ * deletion, because the activity interceptor admits only workers of the thread's store.
  */
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
   const found = await tx
@@ -38,8 +38,8 @@ export async function openThread(tx: Writer, registration: Registration): Promis
 }
 
 /**
- * Whether `last_activity_at` is to move. Within a run it is precise to `LIMITS.activityPrecision`; the end of a run
- * sets it exactly.
+ * True if `last_activity_at` is due for an update. Within a run it is precise to `LIMITS.activityPrecision`; the end
+ * of a run sets it exactly.
  */
 export function movesActivity({ last_activity_at: last }: OpenThread, now: Micros): boolean {
   return now - last >= LIMITS.activityPrecision * 1000

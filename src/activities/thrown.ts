@@ -6,11 +6,11 @@ export interface Thrown {
   readonly stack: string | null
 }
 
-const NO_MESSAGE = 'Something was thrown that has no words.'
+const NO_MESSAGE = 'A value without a message was thrown.'
 
 /**
- * Reads a value that user code has thrown. It may be anything: an error whose message is no text, which no row can
- * hold, or a value that throws when it is read. Neither may fail the activity, which would be retried for a day.
+ * Reads a value that user code has thrown. It may be an error whose message is not a text, which no row can hold, or
+ * a value that throws when it is read. Neither may fail the activity, which would be retried for a day.
  */
 export function readThrown(thrown: unknown): Thrown {
   try {
@@ -22,7 +22,7 @@ export function readThrown(thrown: unknown): Thrown {
   }
 }
 
-/** The most characters of a text in one line of the log; the table `errors` holds the whole. */
+/** Characters of a text in one line of the log; the table `errors` holds the whole text. */
 const MAX_LOGGED = 2000
 
 /** The fields of a log line about an error: message and stack, without the secrets that this process knows. */
