@@ -91,7 +91,7 @@ function runInSpan<Answer extends ObservedAnswer>(
 
 /**
  * Many processes work on a run, which may take weeks, so its span is created when it ends. It is a sibling of the
- * spans of its steps, not their parent: they could not know its id.
+ * spans of its steps, not their parent, because its id did not exist before.
  */
 export async function observeSettle(
   { store }: ActivityDependencies,

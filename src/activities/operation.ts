@@ -333,7 +333,7 @@ export class TooManyOperations extends Error {
   constructor(operations: readonly ThreadOperation[]) {
     const kinds = [...new Set(operations.map(({ kind }) => kind))].join(', ')
     super(
-      `One call did too much to its thread: expected changes of ${LIMITS.operationBytes} bytes at most, got ${operations.length} (${kinds}) of ${bytesOf(operations)} bytes. Nothing of it was done. Do it in several calls.`,
+      `One call did too much to its thread: expected changes of ${LIMITS.operationBytes} bytes at most, got ${operations.length} (${kinds}) of ${bytesOf(operations)} bytes. None of it was applied. Split it into several calls.`,
     )
   }
 }

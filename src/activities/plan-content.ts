@@ -64,7 +64,7 @@ function warnOfMissing(what: string): void {
   if (warnedAt.size >= MAX_WARNED) warnedAt.clear()
   warnedAt.set(what, now)
   log.warn(
-    `This worker does not have the ${what}: is it registered, and does every worker run the same version? It is tried again ` +
+    `This worker does not have the ${what}: is it registered, and does every worker run the same version? The activity is retried ` +
       'for a minute, on every worker of the task queue.',
   )
 }

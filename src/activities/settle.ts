@@ -218,7 +218,7 @@ async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): P
 }
 
 const VISIBLE_REASONS: Readonly<Record<string, string>> = {
-  repeated_tool_error: 'The run was ended because the same tool error came back again and again.',
+  repeated_tool_error: 'The run was ended because the same tool error occurred repeatedly.',
   hard_cap: 'The run was ended because it reached the limit of steps or turns of this runtime.',
 }
 

@@ -25,7 +25,7 @@ export function readThrown(thrown: unknown): Thrown {
 /** Characters of a text in one line of the log; the table `errors` holds the whole text. */
 const MAX_LOGGED = 2000
 
-/** The fields of a log line about an error: message and stack, without the secrets that this process knows. */
+/** The fields of a log line about an error: message and stack, without the secrets registered in this process. */
 export function errorFields({ message, stack }: Thrown): {
   readonly reason: string
   readonly stack?: string

@@ -8,8 +8,8 @@ import { RESUMABLE, withBoss } from './exposure-desk.js'
 const tools = [{ name: 'helper', ...RESUMABLE }]
 const next = (step: number) => ({ step, drain: [], asked: true, trigger: null })
 const HEADING =
-  'user: System note:\nThe subagents of this conversation that are there, one a line. One that is completed or failed has ' +
-  'ended its last work: it is idle, and takes messages.'
+  'user: System note:\nThe subagents of this conversation, one a line. A subagent with the status completed or failed has ' +
+  'ended its last work: it is idle and accepts messages.'
 
 describe('what a parent’s model is told of its children', () => {
   test('SA-A-07.11b is the end of the request, without children absent', () => {

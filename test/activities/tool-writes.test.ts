@@ -95,6 +95,6 @@ test('T9 a call that does more than can be told has done nothing', () =>
     async (desk) => {
       expect(await desk.run(await callOf(desk, 'work'))).toMatchObject({ type: 'result', outcome: 'failed' })
       expect((await stored(desk))[0]).toBe(0)
-      expect((await desk.transcript()).at(-1)?.content).toContain('Nothing of it was done.')
+      expect((await desk.transcript()).at(-1)?.content).toContain('None of it was applied.')
     },
   ))

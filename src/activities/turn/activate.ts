@@ -1,10 +1,9 @@
 /**
- * Activates a prompt: the subagents that it lists as `immediate` are called before its first step, and before anything
- * is drained.
- * Owns: which of them start, the operation of the activation, and the staged calls.
+ * Activates a prompt: calls the subagents that it lists as `immediate` before its first step and before the drain.
+ * Owns: the choice of the subagents that start, the operation of the activation, and the staged calls.
  * Does not own: the arguments of the calls (`bootstrap.ts`), and their execution: the workflow runs them as queued
  * tools.
- * An activation happens once (T4); an interrupted one is done again, and ends also when a flag was turned off since.
+ * An activation happens once (T4). An interrupted one runs again, and ends even if a flag has been turned off since.
  */
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import type { PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
@@ -42,7 +41,8 @@ import { beginRunRow, handOver, startedFact } from './run-start.js'
 type ActivationInput = CallModelInput & { readonly frame: Frame }
 
 /**
- * Several prompts may become active before one step, and one of them twice: an agent hands over, or a side is forced.
+ * The input under which a prompt is activated. Several prompts may become active before one step, and one of them
+ * twice: after a handoff, or if a side is forced.
  */
 export function activationInput(input: CallModelInput): ActivationInput {
   const key = `${input.side}${digestOf([input.agent]).slice(0, 8)}${activationSuffix(input.activations)}`
@@ -61,10 +61,10 @@ type HeldActivation = Activation & { readonly held: HeldOperation }
 
 type Derived = Awaited<ReturnType<typeof deriveCalls>>
 
-/** A call of an immediate subagent, with its arguments; without arguments it is not made. */
+/** The call of an immediate subagent. Without arguments the call is not made. */
 type DerivedCall = Derived['calls'][number]
 
-/** Calls the immediate subagents. Null: there are none to start, and the step begins. */
+/** Calls the immediate subagents. Null: no subagent starts, and the step begins. */
 export async function activate(
   dependencies: ActivityDependencies,
   { input: step, content }: Pick<Activation, 'content'> & { readonly input: CallModelInput },
@@ -74,7 +74,7 @@ export async function activate(
   const input = activationInput(step)
   const activation = { input, content, prompt: promptOf(content, input.side) }
   const due = await dueImmediates(dependencies, activation)
-  // An activation that an earlier attempt began must end, also when a flag was turned off since.
+  // An activation that an earlier attempt began must end, even if a flag has been turned off since.
   if (due.length === 0 && !(await isBegun(store, operationOf(input)))) return null
   const begun = await beginActivation(dependencies, activation)
   if (begun.kind === 'answered') return begun.answer
@@ -91,8 +91,8 @@ function isBegun(store: Store, key: OperationKey): Promise<boolean> {
 }
 
 /**
- * The subagents that start now, in the order of the prompt: those that are enabled and have room for one more
- * instance. None while the prompt itself lacks variables: it becomes active when it has them.
+ * Returns the subagents that start now, in the order of the prompt: those that are enabled and have room for one more
+ * instance. None start while the prompt itself lacks variables: it becomes active when it has them.
  */
 async function dueImmediates(
   dependencies: ActivityDependencies,
@@ -121,15 +121,15 @@ async function hasRoom(
 }
 
 /**
- * The first transaction: it writes the run and its agent before any model is asked, and takes the activation for this
- * attempt (T4). It drains nothing.
+ * The first transaction: it writes the run and its agent before any model is called, and takes the activation for
+ * this attempt (T4). It drains nothing.
  */
 async function beginActivation(
   dependencies: ActivityDependencies,
   { input, content }: Activation,
 ): Promise<BegunActivation> {
-  // A run that begins with an activation runs the hooks of a new thread, under the name that is the same for all runs
-  // that begin without a drain.
+  // A run that begins with an activation runs the hooks of a new thread, under the name that all runs without a drain
+  // at their beginning share.
   const begins = { ...input, toolFirst: true, drain: [] }
   const hooked = await runDrainHooks(dependencies, begins, content)
   const { threadId } = input
@@ -162,7 +162,7 @@ function activationBeginning(...[input, content, operations]: Parameters<typeof 
   return { ...beginning, kind: 'activation', place: { ...place, key } }
 }
 
-/** Begins the run. Its prompt has all of its variables, so the requests of earlier runs for variables end. */
+/** Begins the run. Its prompt has all of its variables, so this ends the variable requests of earlier runs. */
 async function beginRun(
   tx: Writer,
   input: ActivationInput,
@@ -174,7 +174,7 @@ async function beginRun(
   return [startedFact(input, trigger)]
 }
 
-/** The last transaction: it stages the calls as queued tools are staged, and answers with them. */
+/** The last transaction: it stages the calls in the same way as queued tools, and returns them as the answer. */
 async function commitActivation(
   store: Store,
   activation: HeldActivation,
@@ -218,7 +218,7 @@ async function stage(tx: Writer, { input }: HeldActivation, call: MadeCall): Pro
 }
 
 function skippedFact({ input }: HeldActivation, { subagent, callId }: DerivedCall): Fact {
-  const message = `The subagent "${subagent.agent}" did not start by itself: there are no arguments that it takes. Give its schema defaults, or name variables in immediate: { nameEnv, descriptionEnv }.`
+  const message = `The subagent "${subagent.agent}" was not started automatically: no valid arguments could be derived. Give its schema defaults, or name variables in immediate: { nameEnv, descriptionEnv }.`
   const scope = { ...stepScope(input), toolCallId: callId }
   return fact('runtime.warning', { code: 'immediate_skipped', message }, scope)
 }

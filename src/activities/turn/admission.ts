@@ -18,7 +18,7 @@ interface RequestCaller {
   readonly signal: AbortSignal
 }
 
-/** The state that all threads of this process share for one provider object, whatever definitions name it. */
+/** The state that all threads of this process share for one provider object, by whatever definition they use it. */
 interface SharedProvider {
   readonly gate: ProviderGate
   /** By the provider's model id: providers count requests by model. */
@@ -27,8 +27,8 @@ interface SharedProvider {
 }
 
 /**
- * Temporal's time, estimated from the steps of this process. A thread that waits comes back by Temporal's clock, and a
- * test server may skip hours of it. Of two steps the one that waited less for a worker knows the time better, so the
+ * Temporal's time, estimated from the steps of this process. A waiting thread resumes by Temporal's clock, which a
+ * test server may advance by hours. The step that has waited least for a worker gives the best estimate, so the
  * largest offset wins.
  */
 class TemporalTime {
@@ -46,8 +46,8 @@ class TemporalTime {
 const providers = new WeakMap<Provider, SharedProvider>()
 
 /**
- * Admits a request: the concurrency and rate limits of a provider, and the pause that it asked for, hold for all
- * threads of this worker.
+ * Creates the admission of one request: the concurrency and rate limits of a provider, and the pause that it has
+ * requested, apply to all threads of this worker.
  */
 export function createAdmission(registry: Registry, { step, model, signal }: RequestCaller): Admission {
   const { provider } = model
@@ -61,7 +61,7 @@ export function createAdmission(registry: Registry, { step, model, signal }: Req
       await pause.pass(caller)
       if (limit === null) return work()
       return gate.run({ limit, key, signal }, async () => {
-        // While this request was queued, another one may have been refused.
+        // While this request was queued, the provider may have refused another one.
         await pause.pass(caller)
         return work()
       })
@@ -92,7 +92,7 @@ function sleep(milliseconds: number, signal: AbortSignal): Promise<unknown> {
   return sleepFor(milliseconds, undefined, { signal })
 }
 
-/** The strictest limits of all definitions with this provider object; null if none has any. */
+/** The strictest limits of all definitions with this provider object; null if no definition has a limit. */
 function limitOf(registry: Registry, provider: Provider): ModelRateLimit | null {
   const limits = registry.names().models.flatMap((name) => {
     const model = registry.model(name)
@@ -113,26 +113,29 @@ function smallest(limits: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * The patience of an agent: the milliseconds that a run waits for its providers in all. Only waits of the workflow
- * count; waits inside of one request, ten seconds at most each, do not.
+ * The patience of an agent: the total milliseconds that a run waits for its providers. Only waits of the workflow
+ * count. Waits within one request do not: each lasts at most ten seconds.
  */
 export function patienceOf({ content }: Pick<ModelStep, 'content'>): number {
   return content.providerPatience ?? LIMITS.providerPatience
 }
 
 /**
- * Milliseconds: the first wait for a provider that does not name one; each further wait of the step is twice as long.
+ * Milliseconds: the first wait for a provider that names no time. Each further wait of the step is twice as long.
  */
 const FIRST_WAIT = 2000
 
 interface Wait {
   /** Milliseconds. */
   readonly asked: number
-  /** The wait is spread already: each thread got a time of its own. */
+  /** The time already differs from thread to thread, so it needs no jitter. */
   readonly isOwn: boolean
 }
 
-/** The shortest wait of the models that ask for a pause; null if none asks. `waits`: those of this step so far. */
+/**
+ * Returns the shortest wait of the models whose providers request a pause; null if none does. `waits` counts the
+ * waits of this step so far.
+ */
 export function shortestWait(failures: readonly FailedModel[], waits: number): Wait | null {
   const asked = failures
     .filter(({ error }) => asksForPause(error))
@@ -144,7 +147,7 @@ export function shortestWait(failures: readonly FailedModel[], waits: number): W
   return asked[0] ?? null
 }
 
-/** Doubles the wait of a provider that refuses again after it. */
+/** Doubles the wait each time that the provider refuses again. */
 function growWait(asked: number, waits: number): number {
   return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits, LIMITS.longestProviderWait))
 }

@@ -17,7 +17,7 @@ import type { ModelStep } from './model-step.js'
 
 export interface Answered {
   readonly answer: ModelAnswer
-  /** From the begin of the request that was answered to its last byte. */
+  /** From the beginning of the answered request to the last byte of its answer. */
   readonly milliseconds: number
 }
 
@@ -33,8 +33,8 @@ export function completedFact(step: ModelStep, { answer, milliseconds }: Answere
 }
 
 /**
- * The event of the newest request's failure, and what follows it. The provider's own words are in the store, under
- * `errorId`.
+ * The event of the newest request's failure. `next` is what follows it. The provider's own text is in the store,
+ * under `errorId`.
  */
 export function failedFact(
   step: ModelStep,
@@ -46,7 +46,7 @@ export function failedFact(
   return fact('model.failed', { ...log.newest, error: kind, next, ...words }, scope)
 }
 
-/** The remaining events of a step that ends with its model call, and of its turn. A nested step has none. */
+/** The remaining events of a step that ends with its model call, and of its side. A nested step has none. */
 export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReason): readonly Fact[] {
   if (input.frame !== null) return []
   const scope = stepScope(input)
@@ -58,7 +58,7 @@ export function lastFacts({ input }: Pick<ModelStep, 'input'>, reason: StopReaso
   ]
 }
 
-/** Why one of the models gave no answer. */
+/** A model that gave no answer, and the reason. */
 export interface FailedModel {
   /** Name of its definition. */
   readonly model: string
@@ -67,11 +67,11 @@ export interface FailedModel {
 
 const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   rate_limited: 'its provider refuses more requests for now',
-  overloaded: 'its provider has too much to do for now',
+  overloaded: 'its provider is overloaded for now',
   paused: 'its provider asks for a pause',
   out_of_credit: 'the credit of its account with the provider is used up',
-  throttled: 'more requests are waiting for its provider than its limit lets through',
-  unavailable: 'its provider could not be reached or failed',
+  throttled: 'more requests wait for its provider than its limit admits',
+  unavailable: 'its provider failed or could not be reached',
   bad_request: 'its provider refused the request',
   authentication: 'it has no key, or its provider refused it',
   context_too_long: 'the conversation is too long for it',
@@ -85,12 +85,12 @@ const SENTENCES: Readonly<Record<ModelErrorKind, string>> = {
   unknown: 'of an unknown error',
 }
 
-/** Only users read it: a parent that waits for a result has other means. */
+/** For users only: a parent that waits for a result does not send a message. */
 export const TRY_AGAIN = 'Send a message to try again.'
 
 /**
- * The message that a user reads when no model gave an answer. It names the kinds of the failures, never the providers'
- * words.
+ * The message that a user reads when no model gave an answer. It names the kinds of the failures, never the text of a
+ * provider.
  */
 export function failureMessage(failures: readonly FailedModel[]): string {
   const reasons = failures.map(({ model, error }, index) => {
@@ -106,10 +106,10 @@ function reasonOf({ kind, message }: ModelError): string {
   return kind === 'unsupported_version' ? `${SENTENCES[kind]} (${message})` : SENTENCES[kind]
 }
 
-/** Providers may answer with whole pages of HTML. */
+/** Characters. Providers may answer with whole pages of HTML. */
 const MAX_BODY = 4000
 
-/** Stores the providers' own words of the requests that failed in this attempt, for operators only (T5). */
+/** Stores the providers' own texts about the requests that failed in this attempt, for operators only (T5). */
 export async function recordFailures(tx: Writer, step: ModelStep): Promise<void> {
   const { threadId } = step.input
   for (const { number, error } of step.log.failures) {
@@ -118,7 +118,7 @@ export async function recordFailures(tx: Writer, step: ModelStep): Promise<void>
   }
 }
 
-/** The provider's own words: its status, its message, and its whole answer where that says more. */
+/** The provider's own text: its status, its message, and its whole answer if that contains more. */
 export function providerWords(error: ModelError): Thrown {
   const cause = error.cause instanceof Error ? error.cause : error
   const { message, stack } = readThrown(cause)

@@ -1,11 +1,11 @@
 /**
- * Phase 3: asks the prompt's model, then its fallbacks, until one answers.
- * Owns: the order of candidates, the time limit of all of them together, the transaction before each request, and what
- * is recorded of each.
- * Does not own: retries and streaming of one model (`model/call-model.ts`), admission (`admission.ts`), and the commit
- * of the answer.
- * A stop ends all of it at once. A context that is too long is cut and sent again, which is no further attempt. No
- * request is sent by an attempt that does not hold the operation (T4).
+ * Phase 3: calls the prompt's model, then its fallbacks, until one answers.
+ * Owns: the order of the candidates, their common time limit, the transaction before each request, and the record of
+ * each request.
+ * Does not own: retries and streaming of one model (`model/call-model.ts`), admission (`admission.ts`), and the
+ * commit of the answer.
+ * A stop ends the whole phase at once. A context that is too long is cut and sent again, which does not count as an
+ * attempt. An attempt that does not hold the operation sends no request (T4).
  */
 import type { ModelDefinition } from '../../definitions/model.js'
 import { callWithRetries } from '../../model/call-model.js'
@@ -50,20 +50,20 @@ interface Question {
   readonly step: ModelStep
   /** At least one. */
   readonly candidates: readonly ModelDefinition[]
-  /** Builds the request to a model, with its context cut that many times more than usual. */
+  /** Builds the request to a model; `cuts` is the number of additional cuts of its context. */
   readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
   readonly deltas: DeltaWriter
   readonly signal: AbortSignal
 }
 
-/** The outcome of a question: an answer, why no model gave one, what a stop has left, or the hook that refused it. */
+/** The outcome: an answer, the failures of all models, the partial answer at a stop, or the refusal of a hook. */
 export type Reply =
   | Answered
   | { readonly failures: readonly FailedModel[] }
   | { readonly stopped: PartialAnswer }
   | { readonly blocked: RequestBlocked }
 
-/** `stopped` if the signal aborts, at whatever moment. */
+/** Calls the models in order. The reply is `stopped` if the signal aborts at any moment. */
 export async function askModels(dependencies: ActivityDependencies, question: Question): Promise<Reply> {
   try {
     return await askCandidates(dependencies, question)
@@ -144,7 +144,7 @@ async function askModel(
   }
 }
 
-/** A provider that cannot give the model counts as a model that failed, not as a failure of the worker. */
+/** If the provider cannot create the model, the model counts as failed, and not the worker. */
 async function languageModelOf(
   candidate: ModelDefinition,
   requests: RequestRecorder,
@@ -215,14 +215,14 @@ function createRequestRecorder(
 interface NextRequest {
   readonly model: string
   readonly built: BuiltRequest
-  /** The same request as before, for the same model. */
+  /** It repeats the previous request to the same model. */
   readonly again: boolean
 }
 
 /**
- * Transaction 2, before each request: this attempt holds the operation before the provider gets the request (T2, T4),
- * and the event log says what is asked of which model.
- * @throws `Operation.Lost` if another attempt holds the operation: it must not be paid for twice
+ * Transaction 2, before each request: this attempt holds the operation before the provider receives the request (T2,
+ * T4), and the event log names the model and the request.
+ * @throws `Operation.Lost` if another attempt holds the operation, because a request must not be paid for twice
  */
 async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
   const { input, log } = step
@@ -243,7 +243,7 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
     })
   } catch (error) {
-    // A store that fails between two requests costs no answer: the commit waits for the store.
+    // If the store fails between two requests, no answer is lost: the commit waits for the store.
     if (!next.again || !StoreError.isInstance(error)) throw error
   }
 }
@@ -252,7 +252,7 @@ function nextKind({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallba
   return log.model === model ? 'retry' : 'fallback'
 }
 
-/** The first request of a step emits its phases; a later one follows an attempt that waited or died after them. */
+/** The first request of a step emits its phases. A resumed step has emitted them in an earlier attempt. */
 function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
   const { messages, tools, dropped, estimatedTokens } = built
   const payload = { messages, tools, dropped, estimatedTokens }
@@ -270,9 +270,9 @@ function requestedFact({ scope, log }: ModelStep): Fact {
 const KEY_HEADER = /^(?:proxy-)?authorization$|^cookie$/i
 
 /**
- * Notes the keys that the provider of a failed request sends, so that they are redacted in the error that quotes them.
- * Models of the AI SDK's packages hold a `config` whose `headers` they send. It is no part of the specification: for a
- * model without it, only the other known secrets are redacted (`store/known-secrets.ts`).
+ * Registers the keys that the provider of a failed request sends, so that they are redacted in an error that quotes
+ * them. Models of the AI SDK's packages have a `config` with the `headers` that they send. The specification does not
+ * include it: for a model without it, only the other known secrets are redacted (`store/known-secrets.ts`).
  */
 function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | null): void {
   const noteAll = (headers: unknown): void => {
@@ -283,7 +283,7 @@ function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | nul
   }
   try {
     const headers = sentHeaders(model)
-    // A key that is fetched asynchronously is cached in most cases, and is noted before the failed answer is stored.
+    // A key that is fetched asynchronously is usually cached, and registered before the failed answer is stored.
     if (headers instanceof Promise) headers.then(noteAll, () => undefined)
     else noteAll(headers)
   } catch {

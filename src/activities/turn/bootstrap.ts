@@ -1,8 +1,9 @@
 /**
  * The arguments with which the immediate subagents of a prompt start.
- * Owns: the hints, the one request to a model that makes arguments of them, and what stands in for its answer.
+ * Owns: the hints, the one request to a model that derives arguments from them, and the arguments without a model's
+ * answer.
  * Does not own: which subagents start, and the operation in which the requests are counted (`activate.ts`).
- * It is a convenience: any failure only leaves the hints as they are. No value that is secret is a hint (T5).
+ * It is a convenience: after any failure the hints themselves become the arguments. No secret is a hint (T5).
  */
 import { randomUUID } from 'node:crypto'
 
@@ -51,7 +52,7 @@ interface Immediate {
   readonly subagent: SubagentContent
 }
 
-/** A call and its arguments; without arguments it is not made. */
+/** A call and its arguments. Without arguments the call is not made. */
 interface DerivedCall extends Immediate {
   readonly args: JsonObject | null
 }
@@ -62,8 +63,8 @@ interface Derived {
 }
 
 /**
- * Derives the arguments of each call: none where the schema requires none, else what a model makes of the hints, else
- * the hints themselves. Models are asked at most LIMITS.bootstraps times in all.
+ * Derives the arguments of each call: none if the schema requires none, else those that a model derives from the
+ * hints, else the hints themselves. All model calls together take at most `LIMITS.bootstraps` milliseconds.
  */
 export async function deriveCalls(
   dependencies: ActivityDependencies,
@@ -90,7 +91,7 @@ export async function deriveCalls(
   return { calls, log }
 }
 
-/** The arguments that need no model: without hints there is nothing to derive them from. */
+/** The arguments that need no model, because there are no hints or nothing takes them; null if a model is needed. */
 function argumentsWithoutModel(callee: Callee, { name, description }: Hints): JsonObject | null {
   const { subagent } = callee
   const hasUse = subagent.resumable !== null || takesArguments(subagent)
@@ -106,7 +107,7 @@ function calleeOf({ registry }: ActivityDependencies, subagent: SubagentContent)
   return null
 }
 
-/** T5: the hints are values that are not secret; `scopedEnv` is not looked at here. */
+/** T5: only values that are not secret become hints; `scopedEnv` is not read here. */
 async function hintsOf(
   dependencies: ActivityDependencies,
   { input, content, prompt }: HeldActivation,
@@ -125,27 +126,27 @@ function wordsOf(values: ReadonlyMap<string, string>, name: string | null): stri
   return value === undefined || value.trim() === '' ? null : value
 }
 
-/** The text of this model call is not streamed. */
+/** The text of a bootstrap's model call is not streamed. */
 const NO_STREAM: DeltaWriter = { add: () => undefined, begin: () => undefined, finish: async () => undefined }
 
 interface Bootstrapping {
   readonly activation: HeldActivation
   readonly signal: AbortSignal
-  /** The time of `performance` after which no model is asked. */
+  /** The time of `performance` after which no model is called. */
   readonly deadline: Micros
   /** All requests of the activation so far. */
   readonly log: RequestLog
 }
 
 interface Bootstrapped {
-  /** Raw arguments as the model wrote them; null if there are none. */
+  /** The arguments as the model wrote them; null if there are none. */
   readonly written: string | null
   readonly log: RequestLog
 }
 
 /**
- * Derives a subagent's first arguments from its hints, by one model call with a forced tool. It is a convenience: any
- * failure, also of a busy provider, only leaves the hints as they are.
+ * Derives a subagent's first arguments from its hints, by one model call with a forced tool. Any failure, also of a
+ * busy provider, leaves the hints as the arguments.
  * @throws `Operation.Lost` if another attempt holds the activation
  */
 async function bootstrap(
@@ -167,7 +168,7 @@ async function bootstrap(
     { ...dependencies, modelLimits: { ...limits, total } },
     { step, candidates, build, deltas: NO_STREAM, signal },
   )
-  // Only a user's stop is an outcome: the arguments are then the ones that need no model.
+  // After a user's stop the hints become the arguments; after a shutdown another attempt follows.
   if ('stopped' in reply) assertStoppedByUser()
   await record(dependencies.store, step, reply)
   return { written: 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
@@ -177,7 +178,7 @@ function writtenIn({ toolCalls }: ModelAnswer): string | null {
   return toolCalls.find(({ name }) => name === BOOTSTRAP_TOOL)?.input ?? null
 }
 
-/** Records the cost of the request, whatever becomes of this attempt. */
+/** Records the cost of the request, even if this attempt is interrupted later. */
 async function record(store: Store, step: ModelStep, reply: Reply): Promise<void> {
   const { input, operation, log, now } = step
   const events = recordedFacts(step, reply)
@@ -207,7 +208,7 @@ function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: 
   }
   return {
     ...{ input, content, prompt, operation: held },
-    // The answer becomes no message.
+    // The answer does not become a message.
     messageId: randomUUID(),
     parentId: null,
     scope: stepScope(input),
@@ -223,8 +224,8 @@ function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: 
 const BOOTSTRAP_TOOL = 'bootstrap_immediate_subagent'
 
 const INSTRUCTION = [
-  'An agent is about to start by itself. Write the arguments that it starts with.',
-  `Call ${BOOTSTRAP_TOOL} once. Use what you are given here; where it says nothing, choose what is plain and safe.`,
+  'An agent is about to start. Write the arguments with which it starts.',
+  `Call ${BOOTSTRAP_TOOL} once. Use the facts below; where they leave something open, choose a simple and safe value.`,
 ].join('\n')
 
 interface Bootstrap {
@@ -277,7 +278,9 @@ function bootstrapTool(subagent: SubagentContent): ToolContent {
   return { name: BOOTSTRAP_TOOL, description, inputSchema: bootstrapSchema(subagent) }
 }
 
-/** The schema of the call's arguments; for a call that creates an instance, of those that are not known yet. */
+/**
+ * The schema of the call's arguments; for a call that creates an instance, of the arguments that are not known yet.
+ */
 function bootstrapSchema(subagent: SubagentContent): JSONSchema7 {
   const { resumable, inputSchema } = subagent
   if (resumable === null) return inputSchema
@@ -303,17 +306,16 @@ interface Hints {
   readonly description: string | null
 }
 
-/** The first message of a resumable instance for which there is no text. */
+/** The first message of a resumable instance without any hint. */
 const FIRST_MESSAGE = 'Begin.'
 
-/** The arguments without any hint; null if the subagent requires some. */
+/** The arguments without any hint; null if the subagent requires arguments. */
 function plainArguments(callee: Callee): JsonObject | null {
   return completeArguments(callee, { name: null, message: null, own: {} })
 }
 
 /**
- * The arguments from the hints as they are: in their mapped properties, or as name and message of a resumable
- * instance.
+ * The hints themselves as arguments: in their mapped properties, or as name and message of a resumable instance.
  */
 function hintedArguments(callee: Callee, { name, description }: Hints): JsonObject | null {
   const { initAgentNameProperty, initUserMessageProperty } = callee.subagent
@@ -330,7 +332,7 @@ function hintedArguments(callee: Callee, { name, description }: Hints): JsonObje
   )
 }
 
-/** The arguments as a model wrote them under `bootstrapSchema`; null if they do not fit. */
+/** The arguments that a model wrote under `bootstrapSchema`; null if they do not match the schema. */
 function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
   const written = parseObject(rawJson)
   if (written === null) return null
@@ -373,7 +375,7 @@ function parseObject(rawJson: string): JsonObject | null {
   }
 }
 
-/** A parsed JSON value that is an object has only JSON values. */
+/** All values within a parsed JSON object are JSON values. */
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,8 @@
 /**
  * Phase 2: builds the request to a provider, from a window of bounded size.
  * Owns: which rows a prompt sees, the room for them, the note about subagents, and the order of all parts.
- * Does not own: reading and cutting the window (`context-window.ts`), tools and provider options (`request-settings.ts`), and the
- * format of messages (`model/context/`).
+ * Does not own: reading and cutting the window (`context-window.ts`), tools and provider options
+ * (`request-settings.ts`), and the format of messages (`model/context/`).
  * The same rows always give the same bytes, and new rows only append, so that providers can cache the prefix (T12).
  */
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
@@ -38,9 +38,9 @@ type ContextWindow = Awaited<ReturnType<typeof readWindow>>
 
 type CutContext = Awaited<ReturnType<typeof cutContext>>
 
-/** The hooks that see the context. */
+/** The hooks that receive the context. */
 export interface ContextHooks {
-  /** Filters the rows after the cut; rows may be left out, changed or added. */
+  /** Filters the rows after the cut; it may remove, change or add rows. */
   readonly filterMessages?: (rows: readonly TranscriptRow[]) => Promise<readonly TranscriptRow[]>
   /** Changes the whole prompt, with its system message. */
   readonly prefilter?: (prompt: LanguageModelV4Prompt) => Promise<LanguageModelV4Prompt>
@@ -53,7 +53,7 @@ export interface RequestParts {
   readonly prompt: PromptContent & { readonly name: string }
   /** A name of `content.models`: the prompt's own, or a fallback. */
   readonly model: string
-  /** How often the provider has refused the request of this step as too long. */
+  /** The number of times that the provider has refused the request of this step as too long. */
   readonly cuts: number
   /** Rendered. */
   readonly system: string
@@ -63,15 +63,16 @@ export interface RequestParts {
 
 export interface BuiltRequest {
   readonly options: ModelRequest
-  /** Rows that the request shows. */
+  /** The number of rows in the request. */
   readonly messages: number
   readonly tools: number
-  /** Rows before the window. */
+  /** The number of rows before the window. */
   readonly dropped: number
   /** See `textTokens`. */
   readonly estimatedTokens: number
   /**
-   * Stored before the request is sent, so that the next requests begin like this one; null: the cut is not for good.
+   * Stored before the request is sent, so that the next requests begin like this one; null: the cut applies to this
+   * request only.
    */
   readonly boundary: NewBoundary | null
 }
@@ -89,7 +90,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     input,
     window,
     perspective: context.perspective,
-    // Where the tools alone fill the window, the provider is to refuse the request.
+    // If the tools alone fill the window, the provider must refuse the request.
     budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
     halvings: Math.max(0, parts.cuts - cutsDone(parts, window)),
     tokensOf: (row) => before.get(row.id) ?? 0,
@@ -111,7 +112,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
   }
 }
 
-/** A nested step gets the note only if it may start subagents or write to them itself. */
+/** A nested step gets the note only if its own prompt may start subagents or write to them. */
 async function noteOfChildren(db: Reader, { input, prompt }: RequestParts): Promise<string | null> {
   const tells = input.frame === null || Object.keys(prompt.subagents).length > 0
   return tells ? registryNote(await listOpenInstances(db, input.threadId)) : null
@@ -148,7 +149,7 @@ async function assemble(
 ): Promise<LanguageModelV4Prompt> {
   const files = await readFiles(store, input.threadId, filesToInline(rows, inlining))
   const begins = (cut.cut ?? window.boundary)?.position ?? null
-  // A prompt that sees only the current run misses nothing that came before it.
+  // For a prompt that sees only the current run, rows before that run are no gap.
   const misses = prompt.includeChat || cut.opening?.run === input.run
   const gapBefore = misses ? begins : null
   const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
@@ -159,7 +160,7 @@ async function assemble(
 }
 
 /**
- * The bytes of files of a thread, each path read once; null where a file is missing or not of the kind that its
+ * Reads the bytes of files of a thread, each path once; null if a file is missing or is not of the kind that its
  * attachment names.
  */
 async function readFiles(
@@ -188,7 +189,8 @@ async function readFile(store: Store, threadId: string, path: string): Promise<I
 }
 
 /**
- * A corrupt file is left out of the request, which says so; while the store fails in passing, the activity is retried.
+ * A corrupt file is left out of the request, with a note. If the store is temporarily unavailable, the activity is
+ * retried.
  */
 async function bytesOf({ blobs }: Store, digest: string): Promise<Uint8Array | null> {
   try {
@@ -199,20 +201,20 @@ async function bytesOf({ blobs }: Store, digest: string): Promise<Uint8Array | n
   }
 }
 
-/** A PNG that is named a JPEG is sent; a PDF that is named an image is not, because models may not take it. */
+/** A PNG that is named a JPEG is sent. A PDF that is named an image is not, because a model may refuse it. */
 function isOfKind({ mediaType }: InlinedFile, { mimeType }: AttachmentRef): boolean {
   return mediaType.split('/')[0] === mimeType.toLowerCase().split('/')[0]
 }
 
-/** The cuts for this step that are stored already, by an earlier request or by an attempt that died. */
+/** The number of cuts for this step that an earlier request, or an interrupted attempt, has stored. */
 function cutsDone({ input }: RequestParts, { boundary }: ContextWindow): number {
   const isOurs = boundary?.kind === 'context_length' && boundary.operation === operationOf(input).id
   return isOurs ? boundary.detail.cuts : 0
 }
 
 /**
- * Only the side's own prompt and model move the boundary of the side. A fallback with a smaller window, a nested step,
- * or a prompt that sees only its own run must not take rows from them.
+ * Only the side's own prompt and model move the boundary of the side. A fallback with a smaller window, a nested
+ * step, or a prompt that sees only its own run must not remove rows from their context.
  */
 function boundaryOf(
   { input, prompt, model, cuts }: RequestParts,
@@ -255,7 +257,7 @@ function sum(weighed: ReadonlyMap<string, number>): number {
   return [...weighed.values()].reduce((total, tokens) => total + tokens, 0)
 }
 
-/** The arguments of a nested step's call, as a message; it is no row of the transcript. */
+/** The arguments of a nested step's call as a message, which is not a row of the transcript. */
 interface FrameMessage {
   readonly text: string
   readonly attachments: readonly AttachmentRef[]
@@ -280,15 +282,12 @@ interface RequestContext {
   readonly settings: Omit<ModelRequest, 'prompt'>
   /** The tokens of system text, tools and the note. */
   readonly settingsTokens: number
-  /**
-   * The tokens that rows, system text and tools may fill; the rest is for the answer, and for the error of the
-   * estimate.
-   */
+  /** The tokens for rows, system text and tools. The rest is for the answer, and for the error of the estimate. */
   readonly mostTokens: number
   readonly frameRow: TranscriptMessage | null
 }
 
-/** @throws for a model that the plan does not have: a bug of the caller */
+/** @throws if the plan does not have the model: a bug of the caller */
 function requestContext(asked: RequestInput): RequestContext {
   const { input, content, prompt, model: name } = asked
   const model = Object.hasOwn(content.models, name) ? content.models[name] : undefined
@@ -319,7 +318,7 @@ function sensesOf({ supportsImages, supportsDocuments, supportsAudio }: ModelCon
   return { images: supportsImages, documents: supportsDocuments, audio: supportsAudio }
 }
 
-/** The message of a nested step is a message of the other side. */
+/** The message of a nested step counts as a message of the other side. */
 function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): TranscriptMessage {
   return {
     ...BLANK_ROW,
@@ -333,20 +332,20 @@ function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): T
 }
 
 const HEADING =
-  'The subagents of this conversation that are there, one a line. One that is completed or failed has ended its last ' +
-  'work: it is idle, and takes messages.'
+  'The subagents of this conversation, one a line. A subagent with the status completed or failed has ended its ' +
+  'last work: it is idle and accepts messages.'
 
 /**
- * The note to a parent's model about its children. It comes after the history, because it changes from step to step
- * and the rows before it do not (T12). Null without children. Each child is one JSON object on a line of its own, so
- * that the status text of a child cannot look like another line.
+ * The note to a parent's model about its children; null without children. It follows the history, because it changes
+ * from step to step and the rows before it do not (T12). Each child is one JSON object on its own line, so that the
+ * status text of a child cannot look like another line.
  */
 function registryNote(instances: readonly OpenInstance[]): string | null {
   if (instances.length === 0) return null
   return [HEADING, ...instances.map(instanceLine)].join('\n')
 }
 
-/** A system message in a form that every provider takes at this place. */
+/** A system message in a form that every provider accepts at the end of a prompt. */
 function registryMessage(note: string): LanguageModelV4Message {
   return { role: 'user', content: [{ type: 'text', text: SYSTEM_NOTE + note }] }
 }
@@ -363,9 +362,9 @@ function instanceLine({ reference, name, title, threadName, description, status 
 }
 
 /**
- * The rows that a prompt sees: always those of the current run; earlier ones with `includeChat`, and their tool calls
- * and results with `includePastTools`. A nested step has no run of its own (`run` is null), and does not see the calls
- * that wait for it.
+ * The rows that a prompt sees: always those of the current run; earlier rows with `includeChat`, and their tool calls
+ * and results with `includePastTools`. A nested step has no run of its own (`run` is null), and does not see its own
+ * pending calls.
  */
 function visibleRows(
   transcript: readonly TranscriptMessage[],

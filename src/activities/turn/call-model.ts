@@ -1,11 +1,12 @@
 /**
  * The activity `callModel`: phases 1 to 4 of a step: drain, assemble the context, call the model, persist its answer.
- * Owns: the order of these phases, the beginning of a run, and its end where a variable is missing.
- * Does not own: each phase (`drain.ts`, `build-request.ts`, `ask-models.ts`, `commit-answer.ts`), and what follows the
- * answer: the workflow decides it.
- * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry finds the
- * drain done; a finished operation is answered from its row. A model that was asked and did not answer is asked again,
- * and every request is counted.
+ * Owns: the order of these phases, the opening of a step, the beginning of a run, and its end if a variable is
+ * missing.
+ * Does not own: each phase (`drain.ts`, `build-request.ts`, `ask-models.ts`, `commit-answer.ts`), and the action
+ * after the answer, which the workflow decides.
+ * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry does not
+ * drain again, and answers a finished operation from its row. A model that was called and did not answer is called
+ * again, and every request is counted.
  */
 import { randomUUID } from 'node:crypto'
 
@@ -122,8 +123,8 @@ type OpenedFrame =
     }
 
 /**
- * Opens the nested step of a prompt tool. It drains nothing: its operation is held, below the call that it answers
- * (T4).
+ * Opens the nested step of a prompt tool. It drains nothing, and holds the operation of a model call below the call
+ * that it answers (T4).
  */
 async function openFrame(dependencies: ActivityDependencies, input: CallModelInput): Promise<OpenedFrame> {
   const { store } = dependencies
@@ -142,7 +143,7 @@ async function openFrame(dependencies: ActivityDependencies, input: CallModelInp
   })
 }
 
-/** Resolves the variables of a prompt, and the tools that the flags of its subagents allow. */
+/** Resolves the variables of a prompt, and removes the tools that the flags of its subagents do not allow. */
 async function resolvePrompt(
   dependencies: ActivityDependencies,
   { threadId, agent }: CallModelInput,
@@ -219,7 +220,7 @@ async function callProviders(
   return commitReply(dependencies, step, await askStreamed(dependencies, { step, candidates, build, signal }))
 }
 
-/** Asks the models while the text of the answer is streamed into the store. */
+/** Calls the models, and streams the text of the answer into the store. */
 async function askStreamed(
   dependencies: ActivityDependencies,
   question: Omit<Parameters<typeof askModels>[1], 'deltas'>,
@@ -232,20 +233,21 @@ async function askStreamed(
   }
 }
 
-/** The failure of a step whose worker has neither the model nor a fallback of it. */
+/** The failure of a step whose worker has neither the model nor any of its fallbacks. */
 function notRegistered(model: string): FailedModel {
   const message = `No worker has the model "${model}".`
   return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
 }
 
-/** The text of a system prompt, whose parts are joined without separators. */
+/** The text of a system prompt: its parts are joined without separators. */
 function systemText(parts: PromptContent['system']): string {
   return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
 }
 
 /**
- * Before the first step of a run the workflow does not have its plan, and may have asked on another task queue than
- * that of the model. Then nothing is done: the workflow asks once more, with this plan.
+ * True if the prompt belongs to another task queue than this one. Before the first step of a run the workflow does
+ * not have the plan, so it cannot know the queue. The activity then does nothing but return the plan, and the
+ * workflow schedules it once more.
  */
 function isOfOtherTaskQueue(asked: CallModelInput, content: PlanContent): boolean {
   if (asked.plan !== null || asked.moved === true) return false
@@ -255,8 +257,7 @@ function isOfOtherTaskQueue(asked: CallModelInput, content: PlanContent): boolea
 }
 
 /**
- * Begins a run whose first call is a queued tool: its row and its plan are written, nothing is drained, and no model
- * is asked.
+ * Begins a run whose first call is a queued tool: writes its row and its plan, drains nothing, and calls no model.
  */
 async function beginRun(dependencies: ActivityDependencies, input: CallModelInput): Promise<CallModelAnswer> {
   const key = beginOperationOf(input)
@@ -296,9 +297,9 @@ interface DrainedStep {
 }
 
 /**
- * After the drain and before any model: ends a run whose prompt lacks a required variable, and asks for the variable.
- * The drained messages are in the transcript. Null: the run goes on. The first step of a run also ends the requests of
- * earlier runs for variables.
+ * After the drain and before any model call: ends a run whose prompt lacks a required variable, and opens a request
+ * for the variable. The drained messages stay in the transcript. Null: the run continues. The first step of a run
+ * also ends the variable requests of earlier runs.
  */
 async function endIfBlocked(
   dependencies: ActivityDependencies,
@@ -306,7 +307,7 @@ async function endIfBlocked(
 ): Promise<CallModelAnswer | null> {
   const { store } = dependencies
   const { input, content } = step
-  // The variables of nested steps were checked when their run began.
+  // The variables of nested steps are checked when their run begins.
   if (input.frame !== null) return null
   const { threadId, agent, side } = input
   const prompt = promptOf(content, side).name

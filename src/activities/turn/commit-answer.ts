@@ -1,8 +1,8 @@
 /**
  * Transaction 3: commits the outcome of a model call, by the attempt that holds its operation (T2, T4).
- * Owns: the rows of an answer, its tool calls, its files and events, and the wait for a provider.
- * Does not own: what the workflow does next.
- * All of an answer is committed, or nothing of it: its row, its calls, its usage, what hooks did to the thread (T9).
+ * Owns: the row of an answer, its tool calls, its files and events, and the wait for a provider.
+ * Does not own: the next action, which the workflow decides.
+ * An answer is committed as a whole or not at all: its row, its calls, its usage, and the writes of hooks (T9).
  */
 import { failureTextOf } from '../../definitions/failure-text.js'
 import { textDigest } from '../../model/context/answer-parts.js'
@@ -92,7 +92,7 @@ async function commitAnswer(store: Store, step: ModelStep, answered: Answered): 
   })
 }
 
-/** A stop interrupted the call: the text and files so far are kept, and the step gets its remaining events. */
+/** After a stop: keeps the text and files that have arrived, and appends the remaining events of the step. */
 async function commitInterruption(
   store: Store,
   step: ModelStep,
@@ -112,7 +112,7 @@ async function commitInterruption(
 
 /**
  * No model gave an answer: the run ends with a visible message, and the thread stays usable. For a nested step that
- * message is its answer, and so the result of the outer call.
+ * message is its answer, and therefore the result of the outer call.
  */
 async function commitFailure(
   { store, failureText }: ActivityDependencies,
@@ -121,7 +121,7 @@ async function commitFailure(
 ): Promise<CallModelAnswer> {
   const { threadId, agent, frame } = step.input
   const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
-  // The message of a nested step is read by the model that called it, not by a person.
+  // The reader of a nested step's message is the model that called it, not a person.
   const asked = frame === null && failureText !== undefined
   const thread = asked ? await store.read((db) => findThread(db, threadId)) : null
   const parent = thread?.parent_thread_id ?? null
@@ -138,7 +138,7 @@ async function commitFailure(
   })
 }
 
-/** A hook ended the run on purpose, and no model is asked: people read the hook's message. */
+/** A hook has ended the run before any model call; people read the hook's message. */
 async function commitBlocked(
   store: Store,
   step: ModelStep,
@@ -155,14 +155,15 @@ async function commitBlocked(
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
 /**
- * The answer of a step that ends the run. A nested step does not end it: its message is the result of the outer call.
+ * The answer of a step that ends the run. A nested step does not end the run: its message is the result of the outer
+ * call.
  */
 function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
   if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...usageToReport(step) }
   return { type: 'answered', text: false, calls: [], usage: step.log.unreportedUsage() ?? NO_USAGE }
 }
 
-/** The phase events up to the persisted answer that were not emitted yet. A nested step has none. */
+/** The phase events up to the persisted answer that are not emitted yet. A nested step has none. */
 function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
   if (input.frame !== null) return []
   const scope = stepScope(input)
@@ -172,7 +173,7 @@ function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
     .map((phase) => phaseFact(phase, scope))
 }
 
-/** A stop during a request is one failure; a stop in a pause leaves the failure before the pause. */
+/** A stop during a request is the failure of that request; after a stop in a pause the failure before it counts. */
 function interruptionFacts(step: ModelStep): readonly Fact[] {
   return step.log.isOpen ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
 }
@@ -219,7 +220,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   })
 }
 
-/** The row of an answer before its transaction: its files have paths, which others may take until then. */
+/** The row of an answer before its transaction. Other writers may still take the paths of its files. */
 interface AnswerDraft {
   readonly row: NewMessage
   readonly message: AnswerMessage
@@ -228,8 +229,8 @@ interface AnswerDraft {
 }
 
 /**
- * Drafts the row of an answer. Create hooks see an answer of a model, also an interrupted one, but no message of the
- * runtime.
+ * Drafts the row of an answer. Create hooks receive an answer of a model, even an interrupted one, but no message of
+ * the runtime.
  */
 async function draftAnswer(
   step: ModelStep,
@@ -244,7 +245,7 @@ async function draftAnswer(
   return { ...made, row }
 }
 
-/** The row as the transaction stores it: `moved` holds the paths that others have taken. */
+/** The row as the transaction stores it. `moved` maps the paths that other writers have taken to new ones. */
 function rowOf(
   step: ModelStep,
   { row, message, calls, attachments }: AnswerDraft,
@@ -266,8 +267,8 @@ function atNewPaths(
 }
 
 /**
- * Milliseconds until one of the models may be asked again; null if no model asks for a pause, or the patience of the
- * run is used up.
+ * Milliseconds until one of the models may be called again; null if no provider requests a pause, or the patience of
+ * the run is used up.
  */
 async function waitBeforeNext(
   store: Store,
@@ -282,13 +283,13 @@ async function waitBeforeNext(
 }
 
 /**
- * A provider asked for a pause, or its rate limit is reached: this attempt keeps the operation, and the call goes on
- * under the same id (T4).
+ * A provider has requested a pause, or its rate limit is reached: this attempt keeps the operation, and the call
+ * continues under the same id (T4).
  */
 async function commitWait(store: Store, step: ModelStep, milliseconds: number): Promise<CallModelAnswer> {
   const { input, operation, log, startedAt } = step
   const { threadId, run, now } = input
-  // The time counts from that of the workflow: its timer runs by Temporal's clock, not by the worker's.
+  // Counts from the workflow's time, because its timer runs by Temporal's clock, not by the worker's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
   const usage = log.unreportedUsage()
   const last = log.failures.at(-1)
@@ -305,13 +306,13 @@ async function commitWait(store: Store, step: ModelStep, milliseconds: number): 
   })
 }
 
-/** The name of the failed call that stands for an answer without text and calls: the model reads its error. */
+/** The name of the failed call that represents an empty answer, so that the model reads its error. */
 export const EMPTY_ANSWER_TOOL = 'invalid_assistant_response'
 
-/** A call of an answer, under the id that this runtime gives it. */
+/** A call of an answer, with the id that this runtime assigns. */
 type CallOfAnswer = ModelToolCall & { readonly id: string }
 
-/** The calls of an answer. An answer without text, files and calls becomes a call that fails and says so. */
+/** The calls of an answer. An answer without text, files and calls becomes one call that fails. */
 function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
   const { run, step: number, frame } = step.input
   const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
@@ -324,7 +325,7 @@ function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] 
   }))
 }
 
-/** The text and files of an answer, and how it ended. */
+/** The text and files of an answer, and its end. */
 interface AnswerMessage {
   readonly content: string | null
   readonly reasoning: string | null
@@ -332,18 +333,18 @@ interface AnswerMessage {
   readonly parts?: readonly AnswerPart[]
   readonly finishReason?: string
   readonly status: MessageStatus
-  /** The reason why it ended the run; left out for an answer of a model. */
+  /** The reason for which it ends the run; left out for an answer of a model. */
   readonly ended?: StopReason
 }
 
-/** The calls and files of an answer, under the ids and paths of this runtime. */
+/** The calls and files of an answer, with the ids and paths of this runtime. */
 interface PlacedParts {
   readonly calls: readonly CallOfAnswer[]
   /** Its files, in their order. */
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** The row of an answer. That of a nested step stands below the call that it answers. */
+/** The row of an answer. The parent of a nested step's row is the call that it answers. */
 function answerRow(step: ModelStep, message: AnswerMessage, { calls, attachments }: PlacedParts): NewMessage {
   const { threadId, run, side, frame } = step.input
   return {
@@ -399,7 +400,7 @@ async function appendAnswer(
   )
 }
 
-/** The details by which the next requests give the parts back as they came; null where text and calls are all of it. */
+/** The details with which later requests repeat the parts exactly; null if text and calls are sufficient. */
 function detailsOf(
   { content, prompt, log }: ModelStep,
   { content: text, reasoning, parts = [] }: AnswerMessage,
@@ -429,12 +430,12 @@ function storedPart(part: AnswerPart, { calls, attachments }: PlacedParts): read
     const path = attachments[index]?.path
     return path === undefined ? [] : [{ kind, path, ...given }]
   }
-  // Calls beyond the limit are not made.
+  // Calls beyond the limit have no id: they are not made.
   const id = calls[index]?.id
   return id === undefined ? [] : [{ kind: 'call', id, ...given }]
 }
 
-/** The calls as the workflow sees them: with names of the plan only (T5). */
+/** The calls for the workflow, with names of the plan only (T5). */
 function requestsOf(step: ModelStep, calls: readonly CallOfAnswer[]): readonly CallRequest[] {
   return calls.map(({ id, name }) => ({ id, name: nameForWorkflow(step, name) }))
 }
@@ -447,15 +448,14 @@ function entryOf(call: CallOfAnswer): ToolCallEntry {
   return { id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }
 }
 
-/** The stored role names the writer: side A writes `assistant`, side B `user`. */
+/** The stored role depends on the writer: side A writes `assistant`, side B `user`. */
 function roleOf(step: ModelStep): 'assistant' | 'user' {
   return step.input.side === 'a' ? 'assistant' : 'user'
 }
 
 /**
- * Makes the files of an answer files of the thread: their bytes go to the blob store now, their entries are written
- * with the answer (T9). Hooks of the message can read them. Models give no names, so the files are named by their
- * kind.
+ * Makes the files of an answer files of the thread: writes their bytes to the blob store now, and their entries with
+ * the answer (T9). Hooks of the message can read them. Models provide no names, so the files are named by their kind.
  */
 async function attachFiles(
   { hooks }: ModelStep,

@@ -23,27 +23,27 @@ import {
 import type { RowSize, Transcript } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
 
-/** The rows of the transcript that a request is made of, as its window was cut last. */
+/** The rows of the transcript for a request, since the last cut of its window. */
 interface ContextWindow {
   readonly boundary: Boundary | null
-  /** The first message of the run within which the window was cut; it stands before the rows. */
+  /** The first message of the run within which the window was cut; it precedes the rows. */
   readonly opening: TranscriptMessage | null
   readonly rows: readonly TranscriptMessage[]
   readonly bytes: ReadonlyMap<number, number>
-  /** There may be more rows after the boundary than were read. */
+  /** There may be more rows after the boundary than these. */
   readonly overflows: boolean
 }
 
 /**
- * Reads the rows after the last boundary, at most as many as a window holds: the cost does not grow with the thread
- * (T6).
+ * Reads the rows after the last boundary, at most as many as a window holds, so that the cost does not grow with the
+ * thread (T6).
  */
 export async function readWindow(
   db: Reader,
   { threadId, side, run, frame }: CallModelInput,
   { includeChat }: PromptContent,
 ): Promise<ContextWindow> {
-  // A nested step without the conversation has only its own message.
+  // The request of a nested step without `includeChat` has only its own message.
   if (frame !== null && !includeChat) return NOTHING
   const boundary = await lastBoundary(db, threadId, side)
   const transcript: Transcript = { threadId, from: boundary?.position ?? 0, run: includeChat ? null : run }
@@ -70,7 +70,7 @@ const NOTHING: ContextWindow = {
   overflows: false,
 }
 
-/** The newest rows that can be read whole; always the newest one. */
+/** The newest rows that fit into the byte limit; always at least one. */
 function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   let bytes = 0
   const over = newestFirst.findIndex((row, index) => {
@@ -80,11 +80,11 @@ function withinLimits(newestFirst: readonly RowSize[]): readonly RowSize[] {
   return over === -1 ? newestFirst : newestFirst.slice(0, over)
 }
 
-/** A window that fits, and what the next requests need to begin alike. */
+/** A window that fits, and the cut with which the next requests begin in the same way. */
 interface CutContext {
   readonly opening: TranscriptMessage | null
   readonly rows: readonly TranscriptMessage[]
-  /** Null: nothing was cut by this request. */
+  /** Null: this request cut nothing. */
   readonly cut: { readonly position: number; readonly detail: Omit<BoundaryDetail, 'cuts'> } | null
 }
 
@@ -101,7 +101,7 @@ interface Cutting {
 
 /**
  * Cuts a full window to half. A window that is not full stays as it is, so that requests share their beginnings until
- * the next cut (T12). A cut within a run keeps the message that began the run. Where one step alone is too large, its
+ * the next cut (T12). A cut within a run keeps the message that began the run. If one step alone is too large, its
  * results are clipped.
  */
 export async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
@@ -126,7 +126,7 @@ async function concludeCut(
   const position = rows[0]?.position
   const same = position === window.rows[0]?.position && !window.overflows
   const isClipped = rows.some((row) => !window.rows.includes(row))
-  // Only one message is left: the provider is to decide.
+  // Only one message is left, so the provider decides.
   if (position == null || (same && !isClipped)) return { ...window, cut: null }
   const opening = same ? window.opening : await openingOf(store, input, { window, first: rows[0] })
   const newest = rows.at(-1)?.position ?? null

@@ -12,18 +12,18 @@ import type { ModelStep } from './model-step.js'
 
 /**
  * Streams an answer into the store for subscribers: the first text at once, then in small batches.
- * Owns: the size and time of batches, retries of those that the store could not take, and the repair of text that a
- * killed database has lost.
- * Does not own: the answer itself, which is committed with its operation; live text is never the only copy.
- * Text that comes while a batch is written waits, and is the next batch: a slow store makes larger batches, not a
- * queue of them. A batch that the store could not take goes before what waits, so that the text has no gap. At most
- * one answer is held in memory.
+ * Owns: the size and time of batches, retries of failed batches, and the repair of text that a killed database has
+ * lost.
+ * Does not own: the answer itself, which is committed with its operation. Live text is never the only copy.
+ * Text that arrives during a write becomes the next batch: with a slow store batches grow, and their number does not.
+ * A failed batch is written again before newer text, so that the text has no gap. At most one answer is held in
+ * memory.
  */
 export interface DeltaWriter {
   add(delta: AnswerDelta): void
-  /** The request of this number begins: its text starts at offset 0. */
+  /** Begins the request with this number, whose text starts at offset 0. */
   begin(request: number): void
-  /** Waits for the batches that are being written; nothing is added after it. */
+  /** Writes the rest, and waits for it; nothing may be added afterwards. */
   finish(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let lastWrite = 0
-  /** The time until which a store that has failed is left alone. */
+  /** The time before which a store that has failed is not called again. */
   let notBefore = 0
   let ended = false
 
@@ -47,7 +47,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       writing = null
       if (!taken) {
         notBefore = performance.now() + LIMITS.deltaRetry
-        // Text after a gap is of no use, and the whole message follows at once.
+        // Text after a gap is useless, and the whole message follows at once.
         if (ended) waiting.take()
         else waiting.giveBack(deltas)
       }
@@ -91,7 +91,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
 
 /** The text of an answer that is in the store so far. */
 interface StreamedText {
-  /** False: the store could not take it. */
+  /** False if the store has failed. */
   append(deltas: readonly NewDelta[]): Promise<boolean>
   /** Forgets the text of earlier attempts. */
   begin(attempt: number): void
@@ -103,14 +103,14 @@ interface Row {
 }
 
 /**
- * A database that is killed loses the last moments of what it took, because writes of live text do not wait for its
- * disk. So rows that were written lately are looked up once a second, and after a write that took so long that the
- * database may have restarted. If one is missing, the whole text is written again; readers skip what they have.
+ * A killed database loses its newest rows of live text, because these writes do not wait for its disk. Recent rows
+ * are therefore looked up once a second, and after a write of more than a second, during which the database may have
+ * restarted. If a row is missing, the whole text is written again, and readers skip the text that they have.
  */
 export function createStreamedText(store: Store, step: ModelStep): StreamedText {
   let attempt = 1
   let text: readonly NewDelta[] = []
-  /** Rows that may not be on the disk yet; only a look that finds all of them drops the older ones. */
+  /** Rows that may not be on the disk yet. The older ones are dropped after a look-up that finds all of them. */
   let recent: readonly Row[] = []
   let looked = performance.now()
 
@@ -134,7 +134,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
     if (deltas.every(isCurrent)) recent = [...recent, ...ids.map((id) => ({ id, at }))]
   }
 
-  /** A failure here is ignored: the next write looks again. */
+  /** A failure of the store is ignored here, because the next write looks up the rows again. */
   async function restoreLost(): Promise<void> {
     const mended = attempt
     try {
@@ -167,7 +167,8 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
 }
 
 /**
- * A stale attempt streams nothing: its text would stand among that of its successor (T4). Returns the ids of the rows.
+ * A stale attempt writes nothing, because its text would mix with that of its successor (T4). Returns the ids of the
+ * rows.
  */
 function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Promise<readonly number[]> {
   return store.write(async (tx) => {
@@ -181,16 +182,16 @@ function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Prom
 
 type Kind = AnswerDelta['kind']
 
-/** Text of an answer that is not in the store yet, each piece with its offset in the answer. */
+/** The text of an answer that is not in the store yet, each piece with its offset in the answer. */
 interface WaitingText {
   /** Characters. */
   readonly length: number
   add(kind: Kind, text: string): void
-  /** Takes all of it. */
+  /** Removes all of the text and returns it. */
   take(): readonly NewDelta[]
-  /** Puts it before what waits; text of earlier attempts is dropped. */
+  /** Puts it back before newer text; text of earlier attempts is dropped. */
   giveBack(deltas: readonly NewDelta[]): void
-  /** The request of this number begins: its text starts at offset 0. */
+  /** Begins the request with this number, whose text starts at offset 0. */
   begin(attempt: number): void
 }
 
@@ -228,7 +229,7 @@ export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageI
   }
 }
 
-/** Joins each delta with the one before it, where they are of one kind and attempt. */
+/** Joins each delta with the previous one if both have the same kind and attempt. */
 function joinDeltas(deltas: readonly NewDelta[]): readonly NewDelta[] {
   const joined: NewDelta[] = []
   for (const delta of deltas) {

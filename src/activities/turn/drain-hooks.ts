@@ -1,9 +1,9 @@
 /**
  * Runs the create hooks of a step's messages, before the transaction of the drain: no lock is held while user code
  * runs.
- * Owns: which messages hooks change or refuse, and the hooks of a new thread.
+ * Owns: the messages that hooks change or refuse, and the hooks of a new thread.
  * Does not own: the delivery of the messages (`drain.ts`).
- * What hooks did is committed with the drain. A retry that finds the drain done does not run them again (T9).
+ * The writes of hooks are committed with the drain. A retry after that commit does not run the hooks again (T9).
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../../protocol/activities.js'
@@ -28,14 +28,14 @@ interface DrainHooks {
   readonly changed: ReadonlyMap<string, ChangedMessage>
   /** The ids of messages that a hook refused: they never get a place in the transcript. */
   readonly refused: readonly string[]
-  /** Called in the transaction that delivers the messages, after the delivery. */
+  /** Commits the writes of the hooks; called after the delivery, in the same transaction. */
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
 /** The result for a prompt without such hooks. */
 export const NO_DRAIN_HOOKS: DrainHooks = { changed: new Map(), refused: [], commit: async () => [] }
 
-/** Runs the hooks. It costs nothing where the prompt has none. */
+/** Runs the hooks. It costs nothing if the prompt has none. */
 export async function runDrainHooks(
   dependencies: ActivityDependencies,
   input: CallModelInput,
@@ -74,7 +74,7 @@ interface Waiting {
   readonly isNew: boolean
 }
 
-/** Null for a terminated thread. Items that came without a row get one here, because hooks take rows. */
+/** Null for a terminated thread. Items without a row get one here, because hooks take rows. */
 async function readWaiting(
   { store }: ActivityDependencies,
   input: CallModelInput,
@@ -87,7 +87,7 @@ async function readWaiting(
   })
 }
 
-/** A hook that fails, or gives no value, refuses the message: what it was to mask or reject must not pass. */
+/** A hook that fails, or returns no value, refuses the message, because it may have had to mask or reject it. */
 async function hookMessages(
   batch: HookBatch,
   messages: readonly Message[],

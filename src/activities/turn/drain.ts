@@ -41,20 +41,20 @@ type Drained =
   | { readonly kind: 'answered'; readonly answer: CallModelAnswer }
   | { readonly kind: 'held'; readonly held: HeldOperation }
 
-/** What the create hooks of the step's messages have decided. */
+/** The decisions of the create hooks about the messages of the step. */
 type DrainHooks = Awaited<ReturnType<typeof runDrainHooks>>
 
 const TERMINATED: TerminatedAnswer = { type: 'terminated' }
 
 interface Step {
-  /** Its side is the one that acts. */
+  /** Its side is the side that acts. */
   readonly input: CallModelInput
   readonly content: PlanContent
 }
 
 /**
- * Transaction 1: gives the messages of this step their positions, in the order of the queue (T3), and begins the
- * operation of its model call. It is done once, whatever becomes of the call.
+ * Transaction 1: assigns positions to the messages of this step, in the order of the queue (T3), and begins the
+ * operation of its model call. A step is drained once, whatever the outcome of the call.
  */
 export async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
   const { input, content } = step
@@ -81,8 +81,8 @@ export async function drainStep(dependencies: ActivityDependencies, step: Step):
 }
 
 /**
- * After a reset the workflow may ask again for a call that has no answer, with more messages in its drain. They belong
- * to its step too, and the model reads them (T3). For a retry there is nothing more to deliver, and no hook has run.
+ * After a reset the workflow may repeat a call that has no answer, with more messages in its drain. They belong to
+ * the step too, and the model reads them (T3). A plain retry has nothing more to deliver, and has run no hook.
  */
 async function deliverAdded(
   tx: Writer,
@@ -102,8 +102,8 @@ async function deliverAdded(
 }
 
 /**
- * After a reset a finished call may be asked for with messages that came later. They get their positions all the same
- * (T3), and the answer names those that no run has answered.
+ * After a reset the workflow may repeat a finished call with messages that arrived later. They get their positions
+ * nevertheless (T3), and the answer names those that no run has answered.
  */
 async function deliverAfterAnswer(
   tx: Writer,
@@ -148,7 +148,7 @@ async function drainQueue(
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
   const delivered = await deliverItems(tx, input, hooked)
-  // A later step has its plan from the store already.
+  // A later step has read its plan from the store.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
@@ -169,7 +169,8 @@ async function drainQueue(
 }
 
 /**
- * Appends a line for a turn of the other side that had no text: a request must end with a message of the counterpart.
+ * Appends a line for a turn of the other side without text, because a request must end with a message of the other
+ * side.
  */
 async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<void> {
   const side = input.side === 'a' ? 'b' : 'a'
@@ -187,7 +188,7 @@ async function appendWordlessLine(tx: Writer, input: CallModelInput): Promise<vo
   })
 }
 
-/** Whether a run has nothing to do. A run that a tool began goes on in any case. */
+/** True if a run has nothing to do. A run that a queued tool has begun continues in any case. */
 async function isIdle(
   tx: Writer,
   input: CallModelInput,
@@ -199,15 +200,15 @@ async function isIdle(
 }
 
 /**
- * Drains a run whose agent no worker has had for a minute: the run ends, and its messages are in the transcript all
- * the same (T3).
+ * Drains a run whose agent no worker has had for a minute. The run ends, and its messages enter the transcript
+ * nevertheless (T3).
  */
 export async function drainWithoutPlan(store: Store, input: CallModelInput): Promise<CallModelAnswer> {
   const { threadId, run, step, side } = input
   const now = microseconds(input)
   return store.write(async (tx): Promise<CallModelAnswer> => {
     if ((await openThread(tx, input)) === null) return TERMINATED
-    // It is there when an earlier attempt got this far; after a reset there may be more to deliver.
+    // An earlier attempt may have recorded it; after a reset there may be more messages to deliver.
     const ended = { kind: 'model', place: { run, step, side, key: null }, answer: MISSING, now } as const
     if (!(await record(tx, operationOf(input), ended))) {
       const operations = await deliverAfterAnswer(tx, input, NO_DRAIN_HOOKS)
@@ -248,8 +249,8 @@ function createdFacts(input: CallModelInput, delivered: readonly Message[]): rea
 }
 
 /**
- * Whether a thread that is asked to go on needs a model: its last row was interrupted, has failed, is cut by a limit,
- * or has no answer. Calls of immediate subagents, which the runtime makes, do not count.
+ * True if a thread that is to continue needs a model: its last row was interrupted, has failed, was truncated by a
+ * limit, or has no answer. Calls of immediate subagents, which the runtime makes, do not count.
  */
 async function needsModel(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
   const last = await tx
@@ -269,12 +270,12 @@ async function needsModel(tx: Writer, input: CallModelInput, type: Plan['type'])
 
 type Rows = ExpressionBuilder<Schema, 'messages'>
 
-/** A status line of the runtime, which no request shows. */
+/** True for a status line of the runtime, which no request contains. */
 function isStatusLine(rows: Rows) {
   return rows.and([rows('role', '=', 'system'), rows('sent_by', '=', 'runtime')])
 }
 
-/** Whether the row holds a call that the runtime made, or the result of one. */
+/** True if the row holds a call that the runtime made, or the result of such a call. */
 function isOwnCall(rows: Rows) {
   return rows.exists(
     rows

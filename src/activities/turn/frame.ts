@@ -20,11 +20,11 @@ import { mappedPaths, mappedText } from '../tool/tool-values.js'
 
 /** The input of a prompt tool's nested step. */
 interface FrameBeginning {
-  /** The user message in its context, which is no row of the transcript. */
+  /** The user message of its context, which is not a row of the transcript. */
   readonly message: { readonly text: string; readonly attachments: readonly AttachmentRef[] } | null
   /** Parsed, with defaults applied. */
   readonly args: Record<string, unknown>
-  /** The id that is kept for the row of the call's result: the parent of the frame's rows. */
+  /** The id reserved for the row of the call's result, which is the parent of the frame's rows. */
   readonly parentId: string
 }
 
@@ -33,9 +33,10 @@ export type BegunFrame =
   | ({ readonly kind: 'begun' } & FrameBeginning)
 
 /**
- * Begins the call of a prompt tool, with the model call of its frame: arguments are checked before a model sees them,
- * and the call is `started` with its event. It is the first transaction of that activity, so it stores the workflow's
- * facts. A retry returns the same; a call that cannot be made, or that has its result, is answered at once.
+ * Begins the call of a prompt tool, together with the model call of its frame: checks the arguments before a model
+ * reads them, and marks the call as `started`, with its event. It is the first transaction of that activity, so it
+ * stores the workflow's facts. A retry returns the same. A call that cannot be made, or that has its result, is
+ * answered at once.
  */
 export async function beginFrame(
   dependencies: ActivityDependencies,
@@ -60,7 +61,7 @@ export async function beginFrame(
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
 
-/** The hooks of the prompt whose answer made the call. */
+/** The hooks of the prompt whose answer contains the call. */
 function hooksOfCaller(
   dependencies: ActivityDependencies,
   { holder, scope, input: { callId } }: HeldCall,
@@ -79,7 +80,7 @@ function refusal(result: ResultAnswer): CallModelAnswer {
   return { type: 'refused', result }
 }
 
-/** The workflow has emitted phase 5 itself; a queued tool belongs to no step, and has no phases. */
+/** The input without phase 5: the workflow has emitted it, and a queued tool belongs to no step. */
 function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
   const { callId, last = false } = frame
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
@@ -112,7 +113,7 @@ async function prepareFrame(
   return { kind: 'begun', message, args }
 }
 
-/** Where no property is mapped to the message, all arguments are the message. */
+/** If no property is mapped to the message, all arguments become the message. */
 function allArguments(args: Record<string, unknown>): string {
   return Object.keys(args).length === 0 ? '' : JSON.stringify(args)
 }

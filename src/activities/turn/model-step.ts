@@ -17,29 +17,29 @@ export interface ModelStep {
   readonly content: PlanContent
   readonly prompt: PromptContent & { readonly name: string }
   readonly operation: HeldOperation
-  /** The id of the message that the answer will become. */
+  /** The id of the message that the answer becomes. */
   readonly messageId: string
-  /** The row that the answer stands below; null at the top. */
+  /** The parent row of the answer; null at the top level. */
   readonly parentId: string | null
   readonly scope: EventScope
   readonly now: Micros
   /** The time of `performance` at which this attempt began. */
   readonly startedAt: Micros
   readonly log: RequestLog
-  /** The hooks around this call: what they do is committed with its answer. */
+  /** The hooks around this call; their writes are committed with its answer. */
   readonly hooks: HookBatch
   /** The operations of hooks that ran with the drain. */
   readonly operations: readonly ThreadOperation[]
-  /** An earlier attempt has emitted the phases up to the model call. */
+  /** True if an earlier attempt has emitted the phases up to the model call. */
   readonly resumed: boolean
 }
 
-/** The message that the step's text streams to. */
+/** The message into which the step's text is streamed. */
 export function streamedMessage({ input, messageId }: ModelStep): StreamedMessage {
   return { threadId: input.threadId, messageId }
 }
 
-/** The id under which the table `errors` holds the words of a failed request. */
+/** The id under which the table `errors` holds the provider's text about a failed request. */
 export function failureId(
   { operation: { threadId, id } }: Pick<ModelStep, 'operation'>,
   number: number,
@@ -47,7 +47,7 @@ export function failureId(
   return `${threadId}:${id}:${number}`
 }
 
-/** The operations of hooks that ran with the drain, which the answer returns. */
+/** The operations of the hooks of the drain, which the answer returns. */
 export function operationsOf({ detail }: Pick<OperationRecord, 'detail'>): readonly ThreadOperation[] {
   if (typeof detail !== 'object' || detail === null || !('operations' in detail)) return []
   // Made by `modelBeginning`: the store's boundary.
@@ -60,20 +60,22 @@ export function operationOf(input: CallModelInput): OperationKey {
   return { threadId, id: modelOperationId(run, step, frame?.callId ?? null) }
 }
 
-/** The operation that begins a run whose first call no model has chosen. */
+/** The operation that begins a run whose first call is a queued tool. */
 export function beginOperationOf(input: CallModelInput): OperationKey {
   return { threadId: input.threadId, id: beginOperationId(input.run) }
 }
 
-/** The end of a run whose agent no worker has had for a minute. */
+/** The answer for a run whose agent no worker has had for a minute. */
 export const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
 
-/** The step that a model call is, or the call of a prompt tool whose nested step it is. */
+/** The step of a model call; for a nested step, also the call of its prompt tool. */
 function placeOf({ run, step, side, frame }: CallModelInput): OperationPlace {
   return { run, step, side, key: frame?.callId ?? null }
 }
 
-/** How a model call begins: its input is drained, and no model was asked yet. `operations` are those of hooks. */
+/**
+ * The beginning of a model call: its input is drained, and no model has been called. `operations` are those of hooks.
+ */
 export function modelBeginning(
   input: CallModelInput,
   { plan }: PlanContent,
@@ -82,7 +84,7 @@ export function modelBeginning(
   return {
     kind: 'model',
     place: placeOf(input),
-    // A model that was asked and did not answer is asked again; each request is counted.
+    // A model that was called and did not answer is called again; each request is counted.
     onInterrupted: 'rerun',
     state: 'drained',
     now: microseconds(input),
@@ -90,7 +92,7 @@ export function modelBeginning(
   }
 }
 
-/** The answer carries the plan only if the workflow does not have it. */
+/** The plan as part of an answer, only if the workflow does not have it. */
 export function newPlan(
   input: CallModelInput,
   { plan }: PlanContent,
@@ -98,7 +100,7 @@ export function newPlan(
   return plan.digest === input.knownPlan ? {} : { plan }
 }
 
-/** Adds what hooks did to the thread to an answer. */
+/** Adds the operations of hooks to an answer. */
 export function withOperations<Answer extends CallModelAnswer>(
   answer: Answer,
   operations: readonly ThreadOperation[],

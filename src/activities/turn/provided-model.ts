@@ -10,7 +10,7 @@ import { log } from '../temporal-activity.js'
 import type { ModelStep } from './model-step.js'
 
 /**
- * The provider's model. It is created when it is called, because it may need a key that only workers have.
+ * The provider's model. It is created before each use, because it may need a key that only workers have.
  * @throws ModelError if the provider does not have it, lacks its key, or is of another version of the AI SDK
  */
 export function providedModel({ name, provider, model }: ModelDefinition): LanguageModel {
@@ -29,12 +29,15 @@ function createModel(provider: ModelDefinition['provider'], model: string): Lang
   }
 }
 
-/** The names of a model for telemetry: the provider's own; the definition's where the provider does not have it. */
+/**
+ * The names of a model for telemetry: the provider's own, or those of the definition if the provider does not have
+ * it.
+ */
 export function modelNames(definition: ModelDefinition, model: LanguageModel | null): AskedModel {
   return { provider: model?.provider ?? 'unknown', model: model?.modelId ?? definition.model }
 }
 
-/** The same model, with its own spans as children of the span of the request. */
+/** The same model; spans that it creates become children of the span of the request. */
 export function withinRequest(model: LanguageModel, watch: ModelWatch): LanguageModel {
   return {
     specificationVersion: model.specificationVersion,
@@ -47,8 +50,8 @@ export function withinRequest(model: LanguageModel, watch: ModelWatch): Language
 }
 
 /**
- * The prompt's model and its fallbacks, in the order in which they are asked. A model that this worker lacks counts as
- * failed and is left out.
+ * The prompt's model and its fallbacks, in the order of the calls. A model that this worker lacks counts as failed
+ * and is left out.
  * @throws `Definition.Missing` while another worker may have the prompt's model
  */
 export function candidatesOf(

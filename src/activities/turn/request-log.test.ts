@@ -58,7 +58,7 @@ test('the next attempt goes on with numbers, waits and all else', () => {
     [],
   ])
   expect(next.detail()).toMatchObject({ more: 1, requests: [{ error: 'incomplete' }, { error: 'lost' }] })
-  // What the first answer told is not told again.
+  // The second answer does not report the usage of the first one again.
   next.begin({ model: 'chat', prices: PRICES })
   next.recordAnswer(USAGE)
   expect(next.unreportedUsage()).toEqual({ ...USAGE, cost: 18 })

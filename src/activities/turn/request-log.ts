@@ -3,7 +3,7 @@ import type { ModelUsage } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
 
-/** One request to a provider. `error` says why it gave no answer: `lost` if its attempt died during it. */
+/** One request to a provider. `error` is the reason for no answer: `lost` if its attempt was interrupted. */
 interface RequestRecord {
   readonly model: string
   /** The prices that are known. */
@@ -17,9 +17,9 @@ export interface OperationDetail {
   /** The digest of its plan. */
   readonly plan: string
   readonly requests: readonly RequestRecord[]
-  /** How many requests are in the usage of an earlier answer. */
+  /** The number of requests that the usage of an earlier answer includes. */
   readonly reported?: number
-  /** The waits for providers so far, and their milliseconds in all; left out while there are none. */
+  /** The number of waits for providers, and their total milliseconds; left out if there are none. */
   readonly waits?: number
   readonly waited?: number
 }
@@ -33,8 +33,8 @@ interface FailedRequest {
 }
 
 /**
- * The requests of an operation over all its attempts, numbered from 1. Subscribers drop the text of lower numbers, and
- * every request that is paid for is counted.
+ * The requests of an operation over all its attempts, numbered from 1. Subscribers drop the text of lower numbers,
+ * and every request that costs money is counted.
  */
 export class RequestLog {
   readonly #known: Known
@@ -46,7 +46,7 @@ export class RequestLog {
   #waits: number
   #waited: number
 
-  /** Other fields of the detail stay in it. */
+  /** Keeps other fields of the detail. */
   constructor(known: Known) {
     const { requests = [], reported = 0, waits = 0, waited = 0 } = known
     this.#known = known
@@ -63,12 +63,12 @@ export class RequestLog {
     return this.#requests.length
   }
 
-  /** Whether a request is under way. */
+  /** True while a request is pending. */
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** Whether this attempt has sent no request yet. */
+  /** True if this attempt has sent no request yet. */
   get isFresh(): boolean {
     return this.#isFresh
   }
@@ -122,7 +122,7 @@ export class RequestLog {
     this.#waited += milliseconds
   }
 
-  /** The usage that no answer has reported yet; null if there is none. */
+  /** The usage that no answer has reported yet; null if there is none. A wait reports the usage so far. */
   unreportedUsage(): Usage | null {
     const usages = this.#requests
       .slice(this.#reported)
@@ -158,8 +158,8 @@ export function pricesOf(
 }
 
 /**
- * The tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of a
- * dollar; cached tokens are a part of the input. The cost is null if a price is unknown.
+ * The tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of
+ * a dollar. Cached tokens are part of the input. The cost is null if a price is unknown.
  */
 export function usageOf(prices: Prices, usage: ModelUsage): Usage {
   return { ...usage, cost: costOf(prices, usage) }
@@ -170,7 +170,7 @@ function sumOf(usages: readonly Usage[]): Usage {
   return usages.reduce<Usage>(addUsage, { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 })
 }
 
-/** The sum so far, plus one more. */
+/** Adds one usage to a sum; null is the empty sum. */
 export function addUsage(sum: Usage | null, usage: Usage): Usage {
   if (sum === null) return usage
   return {

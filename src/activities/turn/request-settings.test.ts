@@ -6,7 +6,7 @@ import { requestSettings } from './request-settings.js'
 type Asking = Parameters<typeof requestSettings>[0]
 
 const inputSchema = { type: 'object', properties: {} } as const
-// What a request needs of them; all else is beside the point here.
+// Only the fields that a request needs.
 const prompt = {
   name: 'desk',
   model: 'chat',

@@ -41,7 +41,10 @@ export function requestSettings(asking: SettingsInput): Omit<ModelRequest, 'prom
   }
 }
 
-/** The model's own name for the nearest level. Names that the AI SDK does not know go into the provider options. */
+/**
+ * The model's own name for the nearest level, if the AI SDK has that name; else the prompt's level. Other names
+ * belong into the provider options.
+ */
 function effortOf(
   reasoning: PromptContent['reasoning'],
   words: ModelContent['reasoningLevels'],
@@ -60,7 +63,8 @@ function isEffort(word: string): word is Effort {
 }
 
 /**
- * Provider options: those that follow from the prompt's fields, overridden by the model's, overridden by the prompt's.
+ * The provider options: those derived from the prompt's fields, overridden by the model's, overridden by the
+ * prompt's.
  */
 function providerOptions(
   { input, prompt, model }: SettingsInput,
@@ -77,11 +81,11 @@ function providerOptions(
 }
 
 /**
- * Calls run one after another in any case; calls that a model makes without knowing each other's results are often
- * wrong.
+ * Calls run one after another in any case, and a model often makes wrong calls if it cannot read the result of the
+ * previous one first.
  */
 function parallelOptions(parallel: boolean): SharedV4ProviderOptions {
-  // It is the default of both providers, and some models refuse the option.
+  // Parallel calls are the default of both providers, and some models refuse the option.
   if (parallel) return {}
   return { openai: { parallelToolCalls: false }, anthropic: { disableParallelToolUse: true } }
 }

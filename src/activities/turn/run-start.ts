@@ -9,7 +9,7 @@ import { runTraceparent } from '../../telemetry/spans.js'
 import { microseconds, stepScope } from '../scope.js'
 import type { OpenThread } from '../thread-row.js'
 
-/** Writes the row of a run; false if the run has begun before. */
+/** Writes the row of a run; false if the run has already begun. */
 export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: string): Promise<boolean> {
   const { threadId, run } = input
   const begins = await insertRun(tx, {
@@ -23,12 +23,12 @@ export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: st
   return begins
 }
 
-/** The event of a run that begins. */
+/** The event at the beginning of a run. */
 export function startedFact(input: CallModelInput, trigger: string): Fact {
   return fact('run.started', { trigger }, stepScope(input))
 }
 
-/** Makes the agent of the first step after a handoff the thread's own. */
+/** After a handoff: makes the agent of this step the agent of the thread. */
 export async function handOver(
   tx: Writer,
   input: CallModelInput,

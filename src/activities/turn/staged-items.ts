@@ -21,8 +21,8 @@ import {
 import type { GroupMember } from '../subagents/report-text.js'
 
 /**
- * The ids of the rows of this step's items, in their order. Items that came without a row get one: inline messages of
- * raw signals, children that closed without a report, groups of children. Doing it twice makes no second row.
+ * Returns the ids of the rows of this step's items, in their order. Items without a row get one: inline messages of
+ * raw signals, children that closed without a report, groups of children. It is idempotent.
  */
 export async function stageItems(tx: Writer, input: CallModelInput): Promise<readonly string[]> {
   const ids: string[] = []
@@ -32,7 +32,7 @@ export async function stageItems(tx: Writer, input: CallModelInput): Promise<rea
   return ids
 }
 
-/** An interrupted drain is done again, and must not make a second row of an item (T3). */
+/** An interrupted drain runs again, and must not write a second row for an item (T3). */
 async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promise<string> {
   const digest = digestOf(item)
   if (digest === null) return item.id
@@ -55,7 +55,7 @@ async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promis
 type ClosedItem = Extract<DrainItem, { readonly kind: 'child_closed' }>
 
 /**
- * The row of a closed child: of its last report, if that never reached the parent; null if another row tells its end.
+ * The row of a closed child: that of its last report, if the report never reached the parent; else null.
  */
 async function closedChildRow(
   tx: Writer,
@@ -84,9 +84,9 @@ async function recordClosed(
   await recordClosedChild(tx, { threadId, reference, status, scope, now: microseconds(input) })
 }
 
-/** Identifies the row that is made of an item; null: the item has its own row. */
+/** Identifies the row that is written for an item; null: the item has its own row. */
 function digestOf(item: DrainItem): string | null {
-  // Its id is the id of a call, which no other item has.
+  // The id of a group is the id of a call, which no other item has.
   if (item.kind === 'group') return `group:${item.id}`
   return item.kind === 'message' && item.inline === undefined ? null : `item:${item.id}`
 }
@@ -115,7 +115,7 @@ function draftOf(
   return { ...common, role, content, silent, sentBy: 'cli', digest }
 }
 
-/** All children of a group have ended: one silent message says how (T7). */
+/** All children of a group have ended: one silent message contains their outcomes (T7). */
 async function stageGroup(
   tx: Writer,
   input: CallModelInput,
@@ -148,7 +148,7 @@ async function stageGroup(
   return id
 }
 
-/** All children have ended: one without a report was closed, or has nothing to report. */
+/** All children have ended: a child without a report was closed, or has nothing to report. */
 function memberOf(child: ChildRecord): GroupMember {
   const { reference, report, status } = child
   const about = { reference, name: nameOfChild(child) }
@@ -160,8 +160,8 @@ function memberOf(child: ChildRecord): GroupMember {
 }
 
 /**
- * The message of a closed child's last report, if its parent's workflow never received it: the child was ended before
- * it could send it, or a Temporal reset took back what the parent knew (T7). Null if there is none.
+ * The message of a closed child's last report, if the parent's workflow never received it: the child ended before it
+ * could send the report, or a Temporal reset removed it from the parent's history (T7). Null if there is none.
  */
 async function unacknowledgedReport(
   db: Reader,
