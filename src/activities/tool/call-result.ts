@@ -1,12 +1,7 @@
-import { createHash } from 'node:crypto'
-import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { CallOutcome } from '../../protocol/activities.js'
-import { CUT_CALL, CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
-import type { SessionCall, ToolCallRecord } from '../../store/calls/tool-calls.js'
-import { findMessage } from '../../store/messages/transcript.js'
-import type { Store } from '../../store/store.js'
+import type { SessionCall } from '../../store/calls/tool-calls.js'
 
 /** The result of a call on its way into the store. An error is data for the model, never an exception. */
 export interface CallResult {
@@ -24,7 +19,7 @@ export interface CallResult {
   readonly errorId: string | null
 }
 
-export interface FollowingMessage {
+interface FollowingMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
   readonly attachments: readonly AttachmentRef[]
@@ -59,13 +54,6 @@ export function failed(
   return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `${ERROR_PREFIX}${reason}` }
 }
 
-/** A person did not allow the call; the model reads why. */
-export function denied(reason: string | null): CallResult {
-  const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
-  const content = `Error: A person did not allow this call, so it was not made.${why}`
-  return { ...NOTHING_MORE, outcome: 'denied', errorCode: 'denied', content }
-}
-
 /** The result of an interrupted side effect: its outcome is unknown, and no other word is used for it. */
 export function unknown(why = 'the process that ran it ended before it answered'): CallResult {
   const content =
@@ -74,30 +62,14 @@ export function unknown(why = 'the process that ran it ended before it answered'
   return { ...NOTHING_MORE, outcome: 'unknown', errorCode: 'unknown', content }
 }
 
-/** The call's activity was ended by an operator, or by a worker that cannot run it: its code is not run (any more). */
-export function endedFromOutside(hasBegun: boolean): CallResult {
-  return hasBegun
-    ? unknown('it was ended from outside before it answered')
-    : failed('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
+/** The text of an error result without its prefix. */
+export function reasonOf(content: string): string {
+  return content.startsWith(ERROR_PREFIX) ? content.slice(ERROR_PREFIX.length) : content
 }
 
-export function interrupted(): CallResult {
-  return { ...NOTHING_MORE, outcome: 'interrupted', errorCode: 'interrupted', content: CUT_CALL.interrupted }
-}
-
-export function cancelled(): CallResult {
-  return { ...NOTHING_MORE, outcome: 'cancelled', errorCode: 'cancelled', content: CUT_CALL.cancelled }
-}
-
-/** A digest by which errors that differ only in quoted parts, paths and numbers are the same error. */
-export function errorDigest(content: string): string {
-  const normalised = content
-    .toLowerCase()
-    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '')
-    .replace(/\/\S+/g, '')
-    .replace(/\d+/g, '')
-    .slice(0, 120)
-  return createHash('sha256').update(normalised).digest('hex').slice(0, 16)
+/** A call that a person or a stop ended; its outcome is its error code too. */
+export function endedResult(outcome: 'denied' | 'interrupted' | 'cancelled', content: string): CallResult {
+  return { ...NOTHING_MORE, outcome, errorCode: outcome, content }
 }
 
 /**
@@ -105,13 +77,6 @@ export function errorDigest(content: string): string {
  */
 
 const NOTE = '(The answer ends here, because it reached its limit of length.)'
-
-const CUT_ARGUMENTS =
-  'The arguments of this call were cut off, because the answer reached its limit of length, and the call was not made. ' +
-  'Call the tool again with shorter arguments, or do the work in several calls.'
-
-const CUT_EMPTY =
-  'Your last answer reached its limit of length before it said anything. Answer with a short text, or call a tool.'
 
 /** The text, with a note where it is cut off. */
 export function withCutNote({
@@ -122,17 +87,4 @@ export function withCutNote({
   readonly isCut: boolean
 }): string {
   return isCut ? `${content}\n\n${NOTE}` : content
-}
-
-/** Replaces the error of a call whose arguments were cut off: the new one says so. */
-export async function explainCutCall(
-  store: Store,
-  { thread_id: threadId, message_id: messageId, arguments: args }: ToolCallRecord,
-  result: CallResult,
-): Promise<CallResult> {
-  const isEmpty = result.errorCode === 'empty_answer'
-  if (!isEmpty && (result.errorCode !== 'invalid_arguments' || parseObject(args).ok)) return result
-  const answer = await store.read((db) => findMessage(db, threadId, messageId))
-  if (answer?.finish_reason !== CUT_OFF) return result
-  return isEmpty ? failed(CUT_EMPTY, 'empty_answer') : failed(CUT_ARGUMENTS, 'arguments_cut')
 }

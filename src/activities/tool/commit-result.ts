@@ -6,18 +6,22 @@
  * All of it is committed by the attempt that holds the call, or nothing (T2, T4, T9). What a call did to its thread is
  * only there with its outcome.
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import { CUT_OFF } from '../../protocol/message.js'
 import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { eraseCall, finishToolCall } from '../../store/calls/tool-calls.js'
+import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-row.js'
 import { appendMessage, turnIntoToolResult } from '../../store/messages/delivery.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { deleteMessage } from '../../store/messages/message-writes.js'
+import { findMessage } from '../../store/messages/transcript.js'
 import type { Store, Writer } from '../../store/store.js'
 import { pipeline } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
@@ -28,11 +32,12 @@ import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/message-input.js'
-import { errorDigest, explainCutCall, failed } from './call-result.js'
+import { failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { atNewPaths, prepareResult } from './tool-result.js'
-import type { PreparedResult } from './tool-result.js'
+import { prepareResult } from './tool-result.js'
+
+type PreparedResult = Awaited<ReturnType<typeof prepareResult>>
 
 interface Alongside {
   /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
@@ -263,4 +268,44 @@ async function storeFollowing(
   await appendMessage(tx, { ...followedBy, id, threadId, createdAt: now, sentBy: 'tool', run, step })
   const scope = { ...stepScope(input), messageId: id }
   return [fact('message.created', { role: followedBy.role }, scope)]
+}
+
+/** A digest by which errors that differ only in quoted parts, paths and numbers are the same error. */
+function errorDigest(content: string): string {
+  const normalised = content
+    .toLowerCase()
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '')
+    .replace(/\/\S+/g, '')
+    .replace(/\d+/g, '')
+    .slice(0, 120)
+  return createHash('sha256').update(normalised).digest('hex').slice(0, 16)
+}
+
+const CUT_ARGUMENTS =
+  'The arguments of this call were cut off, because the answer reached its limit of length, and the call was not made. ' +
+  'Call the tool again with shorter arguments, or do the work in several calls.'
+
+const CUT_EMPTY =
+  'Your last answer reached its limit of length before it said anything. Answer with a short text, or call a tool.'
+
+/** Replaces the error of a call whose arguments were cut off: the new one says so. */
+async function explainCutCall(
+  store: Store,
+  { thread_id: threadId, message_id: messageId, arguments: args }: ToolCallRecord,
+  result: CallResult,
+): Promise<CallResult> {
+  const isEmpty = result.errorCode === 'empty_answer'
+  if (!isEmpty && (result.errorCode !== 'invalid_arguments' || parseObject(args).ok)) return result
+  const answer = await store.read((db) => findMessage(db, threadId, messageId))
+  if (answer?.finish_reason !== CUT_OFF) return result
+  return isEmpty ? failed(CUT_EMPTY, 'empty_answer') : failed(CUT_ARGUMENTS, 'arguments_cut')
+}
+
+/** The result with its files at the paths where the commit put them. */
+function atNewPaths(result: CallResult, moved: ReadonlyMap<string, string>): CallResult {
+  const { session } = result
+  const attachments = result.attachments.map((file) => atNewPath(file, moved))
+  if (session === null) return { ...result, attachments }
+  const given = session.attachments.map((file) => atNewPath(file, moved))
+  return { ...result, attachments, session: { ...session, attachments: given } }
 }

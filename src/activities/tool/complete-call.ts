@@ -23,9 +23,9 @@ import { failed, succeeded } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import type { CompletedCall } from './commit-result.js'
 import { frameReport, subpromptOf } from './frame-report.js'
-import type { NestedCall, NestedStep } from './frame-report.js'
+import type { NestedCall } from './frame-report.js'
 import { beginCall } from './held-call.js'
-import type { CallBeginning, HeldCall } from './held-call.js'
+import type { HeldCall } from './held-call.js'
 import { resultOfRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 
@@ -60,7 +60,7 @@ export async function completeCall(
 async function beginningOf(
   store: Store,
   { threadId, callId, by }: CompleteCallInput,
-): Promise<Pick<CallBeginning, 'response' | 'resultId'>> {
+): Promise<Pick<Parameters<typeof beginCall>[2], 'response' | 'resultId'>> {
   if (by.kind === 'response') return { response: { requestId: by.requestId } }
   if (by.kind !== 'frame') return {}
   // The rows of the frame have named the row of the result as their parent.
@@ -138,7 +138,7 @@ async function nestedStep(
   db: Reader,
   { threadId, run, step }: CompleteCallInput,
   frame: Frame,
-): Promise<NestedStep & { readonly hasFailed: boolean }> {
+): Promise<Parameters<typeof frameReport>[1] & { readonly hasFailed: boolean }> {
   const operation = await findOperation(db, threadId, modelOperationId(run, step, frame.callId))
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await nestedToolCalls(db, threadId, frame.callId)

@@ -2,7 +2,7 @@
  * The activity `executeTool`: one tool call, phases 5 and 6.
  * Owns: what a called name stands for, and which way its call goes: a function, a handoff, a refusal, or back to the
  * workflow.
- * Does not own: permission and code of a function (`execute-function.ts`), the life of the operation (`operation.ts`),
+ * Does not own: permission and code of a function (`approval.ts`, `function-call.ts`), the life of the operation (`operation.ts`),
  * and the commit (`commit-result.ts`).
  * A committed `started` row precedes the call, and the outcome is committed with everything that the call did to its
  * thread (T2, T9). A call that was started and has no outcome is `unknown`, unless its tool is idempotent (T4).
@@ -49,7 +49,7 @@ import { activePrompt, callHooks } from './call-hooks.js'
 import { failed, succeeded } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
-import { executeFunction } from './execute-function.js'
+import { executeFunction } from './function-call.js'
 import { answerOfCall, beginCall, enterCall } from './held-call.js'
 import { mappedPaths, mappedText } from './tool-values.js'
 

@@ -1,6 +1,6 @@
 import type { PlanContent, SubpromptContent } from '../../definitions/plan/plan-content.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { failed, succeeded, withCutNote } from './call-result.js'
+import { failed, reasonOf, succeeded, withCutNote } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 
@@ -13,7 +13,7 @@ export interface NestedCall {
   readonly attachments: readonly AttachmentRef[]
 }
 
-export interface NestedStep {
+interface NestedStep {
   readonly text: string
   /** The text was cut off by its limit of length. */
   readonly isCut: boolean
@@ -63,10 +63,6 @@ function failureText(
   const listed = failures.map(({ name, content }) => (includeErrors ? `${name}: ${reasonOf(content)}` : name))
   const also = others.length === 0 ? '' : `\nOther tools that were called: ${others.join(', ')}.`
   return `${failures.length} of ${calls.length} tool calls failed.\n${listed.join('\n')}${also}`
-}
-
-function reasonOf(content: string): string {
-  return content.replace(/^Error: /, '')
 }
 
 /** The entry of a called prompt in the prompt that made the call; a prompt that code has queued has none. */

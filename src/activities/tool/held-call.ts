@@ -18,7 +18,7 @@ import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
 import { begin, lookUp } from '../operation.js'
-import type { Beginning, Found, HeldOperation, Unfinished } from '../operation.js'
+import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
@@ -46,7 +46,7 @@ type BegunCall =
   /** An earlier attempt started it and left no outcome, and it must not be done again. */
   | { readonly kind: 'interrupted'; readonly call: HeldCall }
 
-export interface CallBeginning {
+interface CallBeginning {
   /** The call's own id, or that of the second half of a call that waited. */
   readonly id: string
   readonly onInterrupted: Beginning['onInterrupted']
@@ -133,8 +133,8 @@ export async function enterCall(tx: Writer, input: HeldInput, id: string): Promi
 }
 
 interface SeenCall<Answer> {
-  readonly found: Found<Answer>
-  readonly row: ToolCallRecord | null
+  readonly found: Pick<Answered<Answer>, 'kind' | 'answer'> | Pick<Unfinished, 'kind'>
+  readonly row: Pick<ToolCallRecord, 'status' | 'run' | 'step'> | null
 }
 
 /**

@@ -32,15 +32,17 @@ import { fileName } from '../attachments.js'
 import { modelNames, providedModel, withinRequest } from '../turn/provided-model.js'
 import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
+import { reasonOf } from './call-result.js'
 import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
 import { createNamedCalls, errorResult } from './named-call.js'
-import type { InPlace } from './named-call.js'
 import { filesOf, wordsOf } from './tool-values.js'
 import { nowMicros } from '../../protocol/time.js'
 
+type NamedCaller = Parameters<typeof createNamedCalls>[0]['caller']
+
 /** The tool call or hook that calls tools in place. */
-interface InvokingCall extends InPlace {
+interface InvokingCall extends NamedCaller {
   readonly side: Side
   /** Null: no worker has the agent. */
   readonly content: PlanContent | null
@@ -116,8 +118,7 @@ async function invokePrompt(
   const attachments = files.length === 0 ? {} : { attachments: files }
   if (report.outcome === 'succeeded')
     return { result: { status: 'success', result: report.content, ...attachments }, usage }
-  const error = report.content.replace(/^Error: /, '')
-  return { result: { status: 'error', error, ...attachments }, usage }
+  return { result: { status: 'error', error: reasonOf(report.content), ...attachments }, usage }
 }
 
 /** The prompt as the run's plan has it; a prompt that the plan lacks, as the registry has it. */

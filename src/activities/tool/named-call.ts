@@ -21,7 +21,7 @@ import { runBounded } from './bounded.js'
 import { answerProblem, isPending } from './tool-values.js'
 
 /** The caller of tools in place. */
-export interface InPlace {
+interface InPlace {
   readonly threadId: string
   /** Idempotency keys are made from it: they are the same in each attempt. */
   readonly id: string

@@ -16,10 +16,9 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { toolHooks } from '../hooks/hook-points.js'
 import type { ToolHooks } from '../hooks/hook-points.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
-import { atNewPath } from '../thread-state/message-input.js'
 import { readThrown } from '../thrown.js'
-import { ERROR_PREFIX, failed, succeeded } from './call-result.js'
-import type { CallResult, FollowingMessage } from './call-result.js'
+import { ERROR_PREFIX, failed, reasonOf, succeeded } from './call-result.js'
+import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 import { answerProblem, filesOf, mappedPaths, mappedText, wordsOf } from './tool-values.js'
 
@@ -120,7 +119,7 @@ interface Succeeded extends Omit<ToolAnswered, 'result'> {
  * The text with which a stop tool ends its side's turn: from its result if that has the property, else from its
  * arguments. The stored role names the writer: side A `assistant`, side B `user`.
  */
-function stopToolWords(answered: Succeeded): FollowingMessage | null {
+function stopToolWords(answered: Succeeded): CallResult['followedBy'] {
   const { call, args, result } = answered
   const lifecycle = bindingsOf(answered)
   const property = lifecycle?.stopToolResponseProperty ?? null
@@ -155,7 +154,7 @@ function isJsonObject(value: JsonValue): value is JsonObject {
 }
 
 /** A result after the hooks of results, and within its bounds. */
-export interface PreparedResult {
+interface PreparedResult {
   readonly result: CallResult
   /** A hook erased the call and its result from the transcript. */
   readonly erased: boolean
@@ -178,15 +177,6 @@ export async function prepareResult(
   const prefix = outcome !== 'succeeded' && content.startsWith(ERROR_PREFIX) ? ERROR_PREFIX : ''
   const { text, put } = await shownText(store, call, content.slice(prefix.length))
   return { result: { ...result, content: prefix + text }, erased, put }
-}
-
-/** The result with its files at the paths where the commit put them. */
-export function atNewPaths(result: CallResult, moved: ReadonlyMap<string, string>): CallResult {
-  const { session } = result
-  const attachments = result.attachments.map((file) => atNewPath(file, moved))
-  if (session === null) return { ...result, attachments }
-  const given = session.attachments.map((file) => atNewPath(file, moved))
-  return { ...result, attachments, session: { ...session, attachments: given } }
 }
 
 /** The hooks of a call's result. */
@@ -222,7 +212,7 @@ async function hookResult(hooks: HookBatch, call: HeldCall, result: CallResult):
 function toToolResult({ outcome, content, errorCode, attachments }: CallResult): ToolResult {
   const files = attachments.length === 0 ? {} : { attachments }
   if (outcome === 'succeeded') return { status: 'success', result: content, ...files }
-  const error = content.startsWith(ERROR_PREFIX) ? content.slice(ERROR_PREFIX.length) : content
+  const error = reasonOf(content)
   return { status: 'error', error, ...(errorCode === null ? {} : { error_code: errorCode }), ...files }
 }
 
@@ -274,6 +264,7 @@ function emptyFile(name: string): string {
 }
 
 const HEAD = 6000
+
 const TAIL = 2000
 
 interface ShownText {

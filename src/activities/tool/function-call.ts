@@ -1,42 +1,124 @@
+/**
+ * A call of a function tool.
+ * Owns: whether its code may run (again), its tries, and what each end of the code commits.
+ * Does not own: the permission (`approval.ts`), a call that another worker runs (`remote-call.ts`), and what a tool's
+ * answer becomes (`tool-result.ts`).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
-import type {
-  ExecuteToolAnswer,
-  ExecuteToolInput,
-  PendingAnswer,
-  ResultAnswer,
-  Usage,
-} from '../../protocol/activities.js'
+import type { ExecuteToolAnswer, ExecuteToolInput, PendingAnswer, ResultAnswer, Usage } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { CUT_CALL } from '../../protocol/message.js'
+import { callHolder } from '../../store/calls/close-open-calls.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
+import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-row.js'
+import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { assertFitting, commit, finish, isStillHeld, TooManyOperations } from '../operation.js'
+import { assertFitting, commit, finish, isStillHeld, previousHold, TooManyOperations } from '../operation.js'
+import { callScope, microseconds, phaseFive } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { addUsage } from '../turn/request-log.js'
+import { checkPermission } from './approval.js'
 import { runBounded } from './bounded.js'
-import type { Bounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
-import { cancelled, failed, interrupted } from './call-result.js'
+import { endedResult, failed, unknown } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
+import { beginCall, resolveRequest } from './held-call.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
+import { sendRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 import { isPending } from './tool-values.js'
+
+interface FunctionCall {
+  readonly input: ExecuteToolInput
+  readonly row: ToolCallRecord
+  /** As it was found; null: no attempt has begun the call. */
+  readonly operation: OperationRecord | null
+  readonly content: PlanContent
+  readonly tool: ToolDefinition
+  /** Milliseconds, over all of its tries. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+  readonly hooks: HookBatch
+}
+
+/** Runs a function tool, after the permission that it may need. */
+export async function executeFunction(
+  dependencies: ActivityDependencies,
+  calling: FunctionCall,
+): Promise<ExecuteToolAnswer> {
+  const { store } = dependencies
+  const { input, row, tool, hooks } = calling
+  const parsed = parseToolArguments(tool, row.arguments)
+  if (parsed.ok) {
+    const permission = await checkPermission(dependencies, calling, parsed.args)
+    if (permission.kind === 'answered') return permission.answer
+    if (permission.kind === 'denied') return commitDenial(store, calling, permission)
+  }
+  const { remote } = tool
+  const isEnded = input.failed === true && remote === undefined
+  // A remote call is only sent here, so nothing has happened yet: `remote-call.ts` decides whether it may be
+  // repeated.
+  const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
+  const onInterrupted = isRepeatable ? 'rerun' : 'report'
+  const { callId: id, response } = input
+  const begun = await beginCall(store, input, { id, onInterrupted, response })
+  if (begun.kind === 'answered') return begun.answer
+  const { call } = begun
+  if (begun.kind === 'interrupted')
+    return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
+  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
+  if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
+  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
+  return runTool(dependencies, { ...calling, call, args: parsed.args })
+}
+
+/** Commits the denial in one transaction: a call that was not allowed never begins. */
+async function commitDenial(
+  store: Store,
+  { input, row, hooks }: FunctionCall,
+  { operation, result }: { readonly operation: OperationRecord; readonly result: CallResult },
+): Promise<ExecuteToolAnswer> {
+  const holder = await store.read((db) => callHolder(db, row))
+  const { response } = input
+  const now = microseconds(input)
+  const call = {
+    ...{ input, row, holder, operation: previousHold(operation, now) },
+    ...{ scope: callScope(input), now },
+  }
+  return commitResult(store, call, result, {
+    hooks,
+    opening: async (tx) => [
+      ...input.facts,
+      ...phaseFive(input, row),
+      ...(response === null ? [] : await resolveRequest(tx, input, response)),
+    ],
+  })
+}
+
+/** The call's activity was ended by an operator, or by a worker that cannot run it: its code is not run (any more). */
+function endedFromOutside(hasBegun: boolean): CallResult {
+  return hasBegun
+    ? unknown('it was ended from outside before it answered')
+    : failed('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
+}
 
 interface ToolRun {
   readonly call: HeldCall
@@ -53,7 +135,7 @@ interface ToolRun {
 
 /** One try of a tool, with a state of its own: what a failed try did to its thread is dropped with it (T9). */
 interface Tried {
-  readonly ended: Bounded<unknown>
+  readonly ended: Awaited<ReturnType<typeof runBounded<unknown>>>
   readonly state: BufferedState
   /** The hooks share the state. */
   readonly hooks: HookBatch
@@ -65,7 +147,7 @@ interface Tried {
  * Runs the tool's own code, with its retries. An error is a result, and keeps what the last try did before it; a
  * timeout or an interruption keeps nothing.
  */
-export async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
+async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
   const deadline = performance.now() + run.timeout
   let usage: Usage | null = null
   for (let number = 1; ; number += 1) {
@@ -177,7 +259,8 @@ async function commitThrown(
 
 async function stoppedResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
-  return thread?.terminate_requested_at == null ? interrupted() : cancelled()
+  const outcome = thread?.terminate_requested_at == null ? 'interrupted' : 'cancelled'
+  return endedResult(outcome, CUT_CALL[outcome])
 }
 
 function timeoutResult({ timeout, call }: ToolRun): CallResult {

@@ -1,19 +1,16 @@
+/**
+ * The permission of a call.
+ * It is asked for before the operation is `started`, so a call that waited, for minutes or weeks, is never `unknown`
+ * (T4). The row of the request holds the decision and the digest of the arguments that were shown; other arguments
+ * ask again. Text of the conversation decides nothing.
+ */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
-import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
-import type {
-  EndAnswer,
-  ExecuteToolAnswer,
-  ExecuteToolInput,
-  PendingAnswer,
-  ResultAnswer,
-  TerminatedAnswer,
-} from '../../protocol/activities.js'
+import type { ExecuteToolAnswer, ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { JsonValue } from '../../protocol/values.js'
-import { callHolder } from '../../store/calls/close-open-calls.js'
 import { insertRequest, requestsOfCall } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
@@ -24,133 +21,73 @@ import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import type { HookBatch } from '../hooks/hook-batch.js'
-import { previousHold, postpone } from '../operation.js'
-import { callScope, microseconds, phaseFive } from '../scope.js'
+import { postpone } from '../operation.js'
+import { callScope, microseconds } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { runBounded } from './bounded.js'
 import { openCallState } from './call-hooks.js'
-import { denied, endedFromOutside, failed, unknown } from './call-result.js'
-import { commitResult } from './commit-result.js'
-import { beginCall, enterCall, resolveRequest } from './held-call.js'
-import { sendRemote } from './remote-call.js'
-import { runTool } from './run-tool.js'
+import { endedResult, ERROR_PREFIX } from './call-result.js'
+import type { CallResult } from './call-result.js'
+import { enterCall, resolveRequest } from './held-call.js'
 
-interface FunctionCall {
+/** Whether a call may run. */
+type Permission =
+  | { readonly kind: 'granted' }
+  /** It must not run yet, or an outcome is there. */
+  | { readonly kind: 'answered'; readonly answer: ExecuteToolAnswer }
+  | { readonly kind: 'denied'; readonly operation: OperationRecord; readonly result: CallResult }
+
+interface Asking {
   readonly input: ExecuteToolInput
   readonly row: ToolCallRecord
   /** As it was found; null: no attempt has begun the call. */
   readonly operation: OperationRecord | null
   readonly content: PlanContent
   readonly tool: ToolDefinition
-  /** Milliseconds, over all of its tries. */
-  readonly timeout: number
   readonly signal: AbortSignal
-  readonly hooks: HookBatch
 }
 
-/** Runs a function tool, after the permission that it may need. */
-export async function executeFunction(
+/** Returns the permission of a call, and asks a person for it where it is needed and none has been asked. */
+export async function checkPermission(
   dependencies: ActivityDependencies,
-  calling: FunctionCall,
-): Promise<ExecuteToolAnswer> {
-  const { store } = dependencies
-  const { input, row, tool, hooks } = calling
-  const parsed = parseToolArguments(tool, row.arguments)
-  const held = parsed.ok ? await answerUnlessPermitted(dependencies, calling, parsed.args) : null
-  if (held !== null) return held
-  const { remote } = tool
-  const isEnded = input.failed === true && remote === undefined
-  // A remote call is only sent here, so nothing has happened yet: `remote-call.ts` decides whether it may be
-  // repeated.
-  const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
-  const onInterrupted = isRepeatable ? 'rerun' : 'report'
-  const { callId: id, response } = input
-  const begun = await beginCall(store, input, { id, onInterrupted, response })
-  if (begun.kind === 'answered') return begun.answer
-  const { call } = begun
-  if (begun.kind === 'interrupted')
-    return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
-  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
-  if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
-  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
-  return runTool(dependencies, { ...calling, call, args: parsed.args })
-}
-
-/** The answer of a call that must not run yet, or not at all; null: it may run. */
-async function answerUnlessPermitted(
-  dependencies: ActivityDependencies,
-  calling: FunctionCall,
+  asking: Asking,
   args: Record<string, unknown>,
-): Promise<ExecuteToolAnswer | null> {
+): Promise<Permission> {
   const { store } = dependencies
-  const { input } = calling
-  const permission = await permissionOf(store, calling)
-  switch (permission.kind) {
+  const { input } = asking
+  const stored = await storedPermission(store, asking)
+  switch (stored.kind) {
     case 'begun':
+      return GRANTED
     case 'granted':
-      return null
-    case 'waiting':
-      return permission.answer
     case 'denied':
-      return commitDenial(store, calling, permission)
+      return stored
+    case 'waiting':
+      return { kind: 'answered', answer: stored.answer }
     case 'outdated':
-      return askApproval(store, input, { asked: permission.asked, problem: null })
+      return askApproval(store, input, { asked: stored.asked, problem: null })
     case 'never_asked': {
       // Its code is not run, so no permission is needed.
-      if (input.failed === true) return null
-      const verdict = await needsApproval(dependencies, calling, args)
-      return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : null
+      if (input.failed === true) return GRANTED
+      const verdict = await needsApproval(dependencies, asking, args)
+      return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : GRANTED
     }
   }
 }
 
-/** Commits the denial in one transaction: a call that was not allowed never begins. */
-async function commitDenial(
-  store: Store,
-  { input, row, hooks }: FunctionCall,
-  { operation, reason }: Extract<Permission, { readonly kind: 'denied' }>,
-): Promise<ExecuteToolAnswer> {
-  const holder = await store.read((db) => callHolder(db, row))
-  const { response } = input
-  const now = microseconds(input)
-  const call = {
-    ...{ input, row, holder, operation: previousHold(operation, now) },
-    ...{ scope: callScope(input), now },
-  }
-  return commitResult(store, call, denied(reason), {
-    hooks,
-    opening: async (tx) => [
-      ...input.facts,
-      ...phaseFive(input, row),
-      ...(response === null ? [] : await resolveRequest(tx, input, response)),
-    ],
-  })
-}
+const GRANTED = { kind: 'granted' } as const
 
-/**
- * The permission of a call. It is asked for before the operation is `started`, so a call that waited, for minutes or
- * weeks, is never `unknown` (T4). The row of the request holds the decision and the digest of the arguments that were
- * shown; other arguments ask again. Text of the conversation decides nothing.
- */
-type Permission =
+type StoredPermission =
   /** The call has begun, or waits for nothing: the row of its operation decides. */
   | { readonly kind: 'begun' }
-  | { readonly kind: 'granted' }
   | { readonly kind: 'never_asked' }
   | { readonly kind: 'waiting'; readonly answer: PendingAnswer }
-  | { readonly kind: 'denied'; readonly operation: OperationRecord; readonly reason: string | null }
   /** The arguments are no longer those that were shown. */
   | { readonly kind: 'outdated'; readonly asked: number }
+  | Exclude<Permission, { readonly kind: 'answered' }>
 
-interface Asking {
-  readonly input: ExecuteToolInput
-  readonly row: ToolCallRecord
-  readonly operation: OperationRecord | null
-}
-
-async function permissionOf(store: Store, { input, row, operation }: Asking): Promise<Permission> {
+async function storedPermission(store: Store, { input, row, operation }: Asking): Promise<StoredPermission> {
   const { threadId, callId, response } = input
   if (operation === null) return { kind: 'never_asked' }
   if (operation.state !== 'waiting') return { kind: 'begun' }
@@ -162,8 +99,15 @@ async function permissionOf(store: Store, { input, row, operation }: Asking): Pr
   // Only a call with the workflow's response goes on: a retry of the activity that asked has none.
   const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
   if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
-  if (!decided) return { kind: 'denied', operation, reason: request.reason }
+  if (!decided) return { kind: 'denied', operation, result: deniedResult(request.reason) }
   return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', asked }
+}
+
+/** A person did not allow the call; the model reads why. */
+function deniedResult(reason: string | null): CallResult {
+  const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
+  const content = `${ERROR_PREFIX}A person did not allow this call, so it was not made.${why}`
+  return endedResult('denied', content)
 }
 
 /** The decision of the row; else that of a bare update; null if there is none. */
@@ -202,18 +146,18 @@ interface Question {
   readonly problem: Thrown | null
 }
 
-/** Asks a person, in one transaction. Null: another attempt has begun the call since. */
+/** Asks a person, in one transaction. Granted: another attempt has begun the call since. */
 async function askApproval(
   store: Store,
   input: ExecuteToolInput,
   { asked, problem }: Question,
-): Promise<PendingAnswer | ResultAnswer | EndAnswer | TerminatedAnswer | null> {
+): Promise<Permission> {
   const { threadId, callId, response } = input
-  return store.write(async (tx) => {
+  return store.write(async (tx): Promise<Permission> => {
     const entered = await enterCall(tx, input, callId)
-    if (entered.kind === 'answered') return entered.answer
+    if (entered.kind === 'answered') return entered
     const { found, row, opening } = entered
-    if (found.operation?.state === 'started') return null
+    if (found.operation?.state === 'started') return GRANTED
     const now = microseconds(input)
     await postpone(tx, found, { kind: 'tool', place: { run: input.run, step: input.step }, now })
     const id = approvalId(callId, asked + 1)
@@ -226,7 +170,8 @@ async function askApproval(
       tool_name: row.name,
       digest,
     } as const
-    if (!(await insertRequest(tx, { ...request, requested_at: now }))) return approvalAnswer(id)
+    if (!(await insertRequest(tx, { ...request, requested_at: now })))
+      return { kind: 'answered', answer: approvalAnswer(id) }
     const resolved = response === null ? [] : await resolveRequest(tx, input, response)
     const warned = problem === null ? [] : [await recordProblem(tx, input, problem)]
     const required = fact(
@@ -236,7 +181,7 @@ async function askApproval(
     )
     const events = [...input.facts, ...opening, ...resolved, ...warned, required]
     await appendEvents(tx, { threadId, events, now })
-    return approvalAnswer(id)
+    return { kind: 'answered', answer: approvalAnswer(id) }
   })
 }
 
@@ -278,15 +223,15 @@ const YES: Verdict = { asks: true, problem: null }
  */
 async function needsApproval(
   dependencies: ActivityDependencies,
-  calling: FunctionCall,
+  asking: Asking,
   args: Record<string, unknown>,
 ): Promise<Verdict> {
-  const { needsApproval: check = false } = calling.tool
+  const { needsApproval: check = false } = asking.tool
   if (check === false) return NO
   if (typeof check !== 'function') return YES
   const abort = new AbortController()
-  const { signal } = calling
-  const { state, redactor, close } = await openCallState(dependencies, calling, abort.signal)
+  const { signal } = asking
+  const { state, redactor, close } = await openCallState(dependencies, asking, abort.signal)
   // `args` were parsed by the tool's own schema.
   const bounds = { timeout: LIMITS.approvalCheck, signal, abort }
   const checked = await runBounded(() => check(state, args as never), bounds)
