@@ -96,8 +96,14 @@ export class AnswerCollector {
     return { text, reasoning: reasoning === '' ? null : reasoning, files: this.#files.taken }
   }
 
-  /** The whole, once the provider said that it is. */
-  answer({ finishReason, usage }: FinishPart): ModelAnswer {
+  /**
+   * The whole answer, once the provider has called it finished.
+   * @throws ModelError `incomplete` or `content_filter` for a finish that says that the answer is not whole
+   */
+  answer(finish: FinishPart): ModelAnswer {
+    const problem = finishProblem(finish)
+    if (problem !== undefined) throw problem
+    const { finishReason, usage } = finish
     return {
       ...this.partial(),
       ...this.#parts.collected(this.#texts),
@@ -152,8 +158,27 @@ function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call'
   return { providerCallId: textOf(toolCallId), name: textOf(toolName), input: argumentsOf(input) }
 }
 
+/** Some provider libraries end a cut stream with a finish part: `interrupted`, or `other` without a raw reason. */
+function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {
+  const { unified, raw } = finishReason
+  if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
+    return incomplete('The provider cut its answer before the end.', usageOf(usage))
+  }
+  if (unified === 'error') return incomplete('The provider ended its answer with an error.', usageOf(usage))
+  if (unified === 'content-filter') {
+    // Words that came before the filter cut in are no answer either: another model may give a whole one.
+    const message = 'The content filter of the provider withheld the answer, or the rest of it.'
+    return new ModelError({ kind: 'content_filter', message, retryable: false, usage: usageOf(usage) })
+  }
+  return undefined
+}
+
+function incomplete(message: string, usage: ModelUsage): ModelError {
+  return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
+}
+
 /** What a finish says of the cost; 0 where it says nothing. */
-export function usageOf(usage: LanguageModelV4Usage): ModelUsage {
+function usageOf(usage: LanguageModelV4Usage): ModelUsage {
   return {
     inputTokens: tokensOf(usage.inputTokens.total),
     outputTokens: tokensOf(usage.outputTokens.total),

@@ -6,7 +6,6 @@ import { asksForPause, ModelAbortedError } from './model-error.js'
 import type { ModelError } from './model-error.js'
 import { withJitter } from './provider-pause.js'
 import { MODEL_LIMITS, streamAnswer } from './stream-answer.js'
-import type { StreamAnswerOptions } from './stream-answer.js'
 
 /** Doubled with each further attempt; long enough for a passing fault, short beside a model call. */
 const FIRST_BACKOFF = 1000
@@ -26,7 +25,9 @@ export interface Admission {
   readonly refused: (milliseconds: number) => void
 }
 
-export interface CallWithRetriesOptions extends StreamAnswerOptions {
+type AttemptOptions = Parameters<typeof streamAnswer>[0]
+
+export interface CallWithRetriesOptions extends AttemptOptions {
   /** @default at once */
   readonly admission?: Admission
   readonly onAttempt: (attempt: ModelAttempt) => void | Promise<void>
@@ -69,7 +70,7 @@ export async function callWithRetries(
 }
 
 async function tryOnce(
-  options: StreamAnswerOptions,
+  options: AttemptOptions,
 ): Promise<{ readonly answer: ModelAnswer } | { readonly error: ModelError }> {
   try {
     return { answer: await streamAnswer(options) }

@@ -164,3 +164,15 @@ describe('retry-after', () => {
     expect(retryAfterOf(headers, now)).toBe(expected)
   })
 })
+
+const inItself: { error?: unknown } = {}
+inItself.error = inItself
+const fails = () => expect.fail('It was read.')
+
+test.each([
+  ['throws when it is read', new Proxy({}, { get: fails })],
+  ['contains itself', inItself],
+  ['has a message that throws', Object.defineProperty(new Error('x'), 'message', { get: fails })],
+])('an error that %s is an error all the same', (_what, error) => {
+  expect(classifyModelError(error).message).toMatch(/^The provider reported an error/)
+})

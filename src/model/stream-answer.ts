@@ -4,15 +4,15 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider'
 import { LIMITS } from '../protocol/limits.js'
-import { AnswerCollector, usageOf } from './answer-collector.js'
+import { AnswerCollector } from './answer-collector.js'
 import { classifyModelError } from './classify-model-error.js'
-import type { AnswerDelta, LanguageModel, ModelAnswer, ModelUsage } from './model-answer.js'
+import type { AnswerDelta, LanguageModel, ModelAnswer } from './model-answer.js'
 import { ModelAbortedError, ModelError } from './model-error.js'
 
 /** What is asked of the model; its abort signal is ours to give. */
 export type ModelRequest = Omit<LanguageModelV4CallOptions, 'abortSignal'>
 
-export interface StreamAnswerOptions {
+interface StreamAnswerOptions {
   readonly model: LanguageModel
   readonly options: ModelRequest
   /** The caller's own stop. */
@@ -24,6 +24,8 @@ export interface StreamAnswerOptions {
 }
 
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+
+const UNFINISHED = 'The stream of the answer ended before it was finished.'
 
 /**
  * One attempt at an answer, bounded in time and size. Only a stream that the provider itself called finished
@@ -37,8 +39,6 @@ export async function streamAnswer(attempt: StreamAnswerOptions): Promise<ModelA
   const watch = watchAttempt(signal, limits)
   try {
     const finish = await readStream(attempt, watch, collector)
-    const problem = finishProblem(finish)
-    if (problem) throw problem
     return collector.answer(finish)
   } catch (error) {
     // Read before our own abort of the provider, whose signal would hide the reason.
@@ -61,7 +61,7 @@ async function readStream(
   try {
     for (;;) {
       const { done, value: part } = await raceAbort(reader.read(), watch.signal)
-      if (done) throw incomplete('The stream of the answer ended before it was finished.')
+      if (done) throw new ModelError({ kind: 'incomplete', message: UNFINISHED, retryable: true })
       if (part.type === 'error') throw classifyModelError(part.error)
       if (part.type === 'finish') return part
       watch.progressed({ hasContent: collector.take(part) })
@@ -104,25 +104,6 @@ function withOwnMemory({ provider }: LanguageModel, options: ModelRequest): Mode
 
 /** Options that say where the provider remembers. */
 const REMOTE_MEMORY = ['store', 'conversation', 'previousResponseId'] as const
-
-/** Some provider libraries end a cut stream with a finish part: `interrupted`, or `other` without a raw reason. */
-function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {
-  const { unified, raw } = finishReason
-  if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
-    return incomplete('The provider cut its answer before the end.', usageOf(usage))
-  }
-  if (unified === 'error') return incomplete('The provider ended its answer with an error.', usageOf(usage))
-  if (unified === 'content-filter') {
-    // Words that came before the filter cut in are no answer either: another model may give a whole one.
-    const message = 'The content filter of the provider withheld the answer, or the rest of it.'
-    return new ModelError({ kind: 'content_filter', message, retryable: false, usage: usageOf(usage) })
-  }
-  return undefined
-}
-
-function incomplete(message: string, usage: ModelUsage | null = null): ModelError {
-  return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
-}
 
 /** The clocks of one attempt and its caller's signal, joined in the one signal that the provider gets. */
 interface AttemptWatch {

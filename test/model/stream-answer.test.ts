@@ -1,4 +1,4 @@
-import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
 import type { AnswerDelta, LanguageModel } from '../../src/model/model-answer.js'
 import { ModelAbortedError } from '../../src/model/model-error.js'
@@ -43,58 +43,6 @@ test('an empty answer is returned as it is', async () => {
   })
 })
 
-test.each([
-  ['bytes', new Uint8Array(3)],
-  ['a number', 7],
-  ['nothing', undefined],
-])('T10 words that are %s cannot be read, and nobody is told of them', async (_what, delta) => {
-  const parts = (['text-delta', 'reasoning-delta'] as const).map(
-    (type) => ({ type, id: '1', delta }) as never,
-  )
-  for (const part of parts) {
-    const { answer, deltas } = ask([part, FINISH])
-    await expect(answer).rejects.toMatchObject({ kind: 'incomplete', retryable: true })
-    expect(deltas).toEqual([])
-  }
-})
-
-test('parts of reasoning are told as paragraphs', async () => {
-  const reasoning = (id: string): LanguageModelV4StreamPart[] => [
-    { type: 'reasoning-start', id },
-    { type: 'reasoning-delta', id, delta: `Thought ${id}.` },
-    { type: 'reasoning-end', id },
-  ]
-  const { answer, deltas } = ask([...reasoning('1'), ...reasoning('2'), text('Yes.'), FINISH])
-  expect((await answer).reasoning).toBe('Thought 1.\n\nThought 2.')
-  expect(
-    deltas
-      .filter(({ kind }) => kind === 'reasoning')
-      .map((delta) => delta.text)
-      .join(''),
-  ).toBe('Thought 1.\n\nThought 2.')
-})
-
-test('calls that the provider ran itself are left out', async () => {
-  const call = { type: 'tool-call', toolName: 'search', input: '{}' } as const
-  const { answer } = ask([
-    { ...call, toolCallId: '1', providerExecuted: true },
-    { ...call, toolCallId: '2', providerMetadata: { google: { thoughtSignature: 's' } } },
-    FINISH,
-  ])
-  const { toolCalls, parts } = await answer
-  expect(toolCalls).toEqual([{ providerCallId: '2', name: 'search', input: '{}' }])
-  expect(parts).toEqual([{ kind: 'call', index: 0, providerMetadata: { google: { thoughtSignature: 's' } } }])
-})
-
-test.each<[string, LanguageModelV4FinishReason]>([
-  ['interrupted', { unified: 'interrupted', raw: undefined }],
-  ['error', { unified: 'error', raw: 'error' }],
-  ['other without a raw reason', { unified: 'other', raw: undefined }],
-])('a finish of %s is a failed attempt', async (_title, finishReason) => {
-  const call = ask([text('The refund'), { ...FINISH, finishReason } as LanguageModelV4StreamPart]).answer
-  await expect(call).rejects.toMatchObject({ kind: 'incomplete', retryable: true })
-})
-
 test('a stream without a finish is a failed attempt', async () => {
   await expect(ask([text('The refund')]).answer).rejects.toMatchObject({ kind: 'incomplete' })
 })
@@ -104,26 +52,9 @@ test('an error part is a failed attempt', async () => {
   await expect(call).rejects.toMatchObject({ kind: 'overloaded', retryable: true })
 })
 
-test('an answer that a filter withheld or cut is none', async () => {
-  const finishReason = { unified: 'content-filter', raw: 'refusal' } as const
-  const finish = { ...FINISH, finishReason } as LanguageModelV4StreamPart
-  await expect(ask([finish]).answer).rejects.toMatchObject({ kind: 'content_filter', retryable: false })
-  await expect(ask([text('The re'), finish]).answer).rejects.toMatchObject({ kind: 'content_filter' })
-})
-
 test('an answer over its bytes aborts the stream', async () => {
   const call = ask([text('€€€'), text('€'), 'never'], { answerBytes: 10 }).answer
   await expect(call).rejects.toMatchObject({ kind: 'too_large', retryable: false })
-})
-
-test('tool arguments count as bytes once', async () => {
-  const call: Part[] = [
-    { type: 'tool-input-delta', id: '1', delta: '{"a":1}' },
-    { type: 'tool-call', toolCallId: '1', toolName: 'search', input: '{"a":1}' },
-    FINISH,
-  ]
-  await expect(ask(call, { answerBytes: 7 }).answer).resolves.toMatchObject({ finishReason: 'stop' })
-  await expect(ask(call, { answerBytes: 6 }).answer).rejects.toMatchObject({ kind: 'too_large' })
 })
 
 test('a provider that ignores its abort signal cannot hang', async () => {

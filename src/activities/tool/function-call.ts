@@ -8,7 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
-import type { ExecuteToolAnswer, ExecuteToolInput, PendingAnswer, ResultAnswer, Usage } from '../../protocol/activities.js'
+import type {
+  ExecuteToolAnswer,
+  ExecuteToolInput,
+  PendingAnswer,
+  ResultAnswer,
+  Usage,
+} from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -259,8 +265,9 @@ async function commitThrown(
 
 async function stoppedResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
-  const outcome = thread?.terminate_requested_at == null ? 'interrupted' : 'cancelled'
-  return endedResult(outcome, CUT_CALL[outcome])
+  return thread?.terminate_requested_at == null
+    ? endedResult('interrupted', CUT_CALL.interrupted)
+    : endedResult('cancelled', CUT_CALL.cancelled)
 }
 
 function timeoutResult({ timeout, call }: ToolRun): CallResult {

@@ -10,12 +10,16 @@ import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { rowsOfTurn } from '../../model/context/answer-parts.js'
 import type { Author } from '../../model/context/answer-parts.js'
-import { assemblePrompt, isContinue, SYSTEM_NOTE } from '../../model/context/assemble-prompt.js'
+import {
+  assemblePrompt,
+  isContinue,
+  pairToolMessages,
+  SYSTEM_NOTE,
+} from '../../model/context/assemble-prompt.js'
 import { filesToInline, mediaTypeOf } from '../../model/context/inlined-files.js'
 import type { InlinedFile, Inlining, ReadFiles } from '../../model/context/inlined-files.js'
 import { withCacheHints, withPermittedThinking } from '../../model/context/provider-options.js'
 import { rowTokens, textTokens } from '../../model/context/row-tokens.js'
-import { pairToolMessages } from '../../model/context/tool-exchange.js'
 import { BLANK_ROW, withoutOpenCalls } from '../../model/context/transcript-row.js'
 import type { Perspective, TranscriptRow } from '../../model/context/transcript-row.js'
 import type { ModelRequest } from '../../model/stream-answer.js'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { answerParts, AUTHOR, transcriptRow } from '../../../test/support/transcript-row.js'
+import { assistantParts, madeFiles, partsText } from './answer-parts.js'
 import type { Author, StoredPart } from './answer-parts.js'
 import { assemblePrompt } from './assemble-prompt.js'
 import type { TranscriptRow } from './transcript-row.js'
@@ -141,4 +142,33 @@ describe('P1 the parts of an answer', () => {
 
 test.each(['{', 'null', '{}', '{"model":"chat","modelId":"m"}', '[]'])('details %s are none', (details) => {
   expect(sent([answerRow([], { answer_parts: details })])).toEqual([said])
+})
+
+test('the files of an answer are those of its author only', () => {
+  const row = answerRow([
+    { kind: 'file', path: '/made.png' },
+    { kind: 'text', from: 0, to: 4 },
+  ])
+  expect(madeFiles(row, AUTHOR)).toEqual(new Set(['/made.png']))
+  expect(madeFiles(row, { ...AUTHOR, modelId: 'other' })).toEqual(new Set())
+  expect(madeFiles(row, null)).toEqual(new Set())
+})
+
+test('the note of its files stands before the calls: providers refuse text behind them', () => {
+  const row = answerRow([{ kind: 'call', id: 'c1' }], { tool_calls: JSON.stringify([call]) })
+  const input = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} } as const
+  const content = { text: 'Yes.', note: 'Attached files: …', files: new Map(), inTurn: true }
+  const parts = assistantParts(row, AUTHOR, { ...content, calls: [{ ...input, toolCallId: 'c2' }, input] })
+  expect(parts.map((part) => ('text' in part ? part.text : 'toolCallId' in part && part.toolCallId))).toEqual(
+    ['Yes.', 'Attached files: …', 'c1', 'c2'],
+  )
+})
+
+test('the estimate counts what is sent again, and nothing else', () => {
+  const author = { ...AUTHOR, includesReasoning: false }
+  const row = answerRow([thought])
+  expect(partsText(row, author, true)).toBe(JSON.stringify([thinking]))
+  expect(partsText(row, author, false)).toBe('')
+  const stored = answerRow([{ ...thought, kind: 'text', providerMetadata: { openai: { itemId: 'rs_1' } } }])
+  expect(partsText(stored, author, true)).toBe('')
 })

@@ -1,8 +1,8 @@
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
 import { transcriptRow } from '../../../test/support/transcript-row.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
-import { assemblePrompt } from './assemble-prompt.js'
+import { assemblePrompt, pairToolMessages } from './assemble-prompt.js'
 import type { Perspective, TranscriptRow } from './transcript-row.js'
 
 const human: Perspective = { type: 'ai_human', side: 'a' }
@@ -262,4 +262,57 @@ describe('what only the runtime may say', () => {
     expect(outline(assemble([user(report, { ...child, subagent_id: 'd' })]))).toEqual([`user: > ${report}`])
     expect(outline(assemble([user(report, { sent_by: 'runtime' })]))).toEqual([`user: ${report}`])
   })
+})
+
+const greeting: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: 'Hello' }] }
+
+function asked(...ids: readonly string[]): LanguageModelV4Message {
+  const content = ids.map(
+    (id) => ({ type: 'tool-call', toolCallId: id, toolName: 'look', input: {} }) as const,
+  )
+  return { role: 'assistant', content }
+}
+
+function answered(...ids: readonly string[]): LanguageModelV4Message {
+  const output = { type: 'text', value: 'Found.' } as const
+  const content = ids.map(
+    (toolCallId) => ({ type: 'tool-result', toolCallId, toolName: 'look', output }) as const,
+  )
+  return { role: 'tool', content }
+}
+
+function idsOf(prompt: LanguageModelV4Prompt): readonly unknown[] {
+  return prompt.map(({ role, content }) =>
+    typeof content === 'string'
+      ? role
+      : [
+          role,
+          ...content.map((part) => ('output' in part ? `${part.toolCallId}=${part.output.type}` : part.type)),
+        ],
+  )
+}
+
+test('a prompt whose pairs are whole stays as it is', () => {
+  const prompt = [greeting, asked('1', '2'), answered('1', '2'), greeting]
+  expect(pairToolMessages(prompt)).toEqual(prompt)
+})
+
+test('K-17 a call that lost its result gets a failed one', () => {
+  expect(idsOf(pairToolMessages([greeting, asked('1', '2'), answered('2'), asked('3'), greeting]))).toEqual([
+    ['user', 'text'],
+    ['assistant', 'tool-call', 'tool-call'],
+    ['tool', '1=error-text', '2=text'],
+    ['assistant', 'tool-call'],
+    ['tool', '3=error-text'],
+    ['user', 'text'],
+  ])
+})
+
+test('K-17 a result that lost its call goes', () => {
+  expect(pairToolMessages([greeting, answered('1'), asked('2'), answered('2', '9'), greeting])).toEqual([
+    greeting,
+    asked('2'),
+    answered('2'),
+    greeting,
+  ])
 })

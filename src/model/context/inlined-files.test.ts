@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { transcriptRow } from '../../../test/support/transcript-row.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { filesToInline } from './inlined-files.js'
+import { filesToInline, fileTokens, mediaTypeOf } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 const MB = 1024 * 1024
@@ -72,4 +72,30 @@ test('too much together is cut to half, newest first', () => {
   const rows = [transcriptRow({ attachments: [1, 2, 3, 4].map((index) => file(`${index}`, 6 * MB)) })]
   expect(inlined(rows)).toEqual(['4'])
   expect(inlined([transcriptRow({ attachments: [file('1', 9 * MB), file('2', 15 * MB)] })])).toEqual(['2'])
+})
+
+test('a document and a sound cost by their bytes, and any other file as much as an image', () => {
+  const paper = file('paper', 320_000, 'application/pdf')
+  const voice = file('voice', 16_000, 'Audio/MPEG; rate=44100')
+  const image = file('image', 5_000_000)
+  const unknown = file('unknown', 5_000_000, 'application/zip')
+  expect([paper, voice, image, unknown].map(fileTokens)).toEqual([10_000, 10, 1600, 1600])
+})
+
+const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+
+test.each([
+  ['\x89PNG\r\n\x1a\n...', 'image/png'],
+  ['\xff\xd8\xff\xe0', 'image/jpeg'],
+  ['GIF89a', 'image/gif'],
+  ['RIFF\n\x00\x00\x00WEBPVP8', 'image/webp'],
+  ['\n%PDF-1.7', 'application/pdf'],
+  ['RIFF1234WAVEfmt', 'audio/wav'],
+  ['ID3\x04', 'audio/mpeg'],
+])('the bytes %j are of type %s', (text, type) => {
+  expect(mediaTypeOf(bytes(text))).toBe(type)
+})
+
+test.each(['', 'PNG', '<svg/>', 'RIFF'])('K-13 the bytes %j are no file to send', (text) => {
+  expect(mediaTypeOf(bytes(text))).toBeNull()
 })

@@ -66,7 +66,7 @@ interface Senses {
   readonly audio: boolean
 }
 
-export const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
+const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
 
 type MediaKind = 'image' | 'document' | 'audio'
 
@@ -96,10 +96,22 @@ const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
 const LONGEST_SIGNATURE = 1024
 
 /** How the model can be shown a file, going by its declared type; null: as a note of its path only. */
-export function mediaKind({ mimeType }: AttachmentRef, senses: Senses): MediaKind | null {
+function mediaKind({ mimeType }: AttachmentRef, senses: Senses): MediaKind | null {
   const kind = KINDS.get(mimeType.toLowerCase().split(';')[0]?.trim() ?? '')
   if (kind === undefined) return null
   return { image: senses.images, document: senses.documents, audio: senses.audio }[kind] ? kind : null
+}
+
+/** The most that Anthropic counts for one image, and more than OpenAI does. */
+const TOKENS_PER_IMAGE = 1600
+/** A page of a PDF has some 60 KB and 2000 tokens; a second of MP3 has 16 KB and 10 tokens. */
+const BYTES_PER_TOKEN_OF = { document: 32, audio: 1600 } as const
+
+/** What a file costs in a request that carries it, about. */
+export function fileTokens(file: AttachmentRef): number {
+  const kind = mediaKind(file, EVERY_SENSE)
+  if (kind === null || kind === 'image') return TOKENS_PER_IMAGE
+  return Math.ceil(file.size / BYTES_PER_TOKEN_OF[kind])
 }
 
 /** The type that the bytes themselves show: providers refuse a file that is not what it is said to be. Null: none of ours. */

@@ -1,17 +1,13 @@
 import type { AttachmentRef } from '../../protocol/message.js'
 import { partsText } from './answer-parts.js'
 import type { Author } from './answer-parts.js'
-import { attachmentNote, EVERY_SENSE, mediaKind } from './inlined-files.js'
+import { attachmentNote, fileTokens } from './inlined-files.js'
 import type { TranscriptRow } from './transcript-row.js'
 
 /** English and JSON are about 4 bytes a token, Chinese with its 3 bytes a character about 1.3 characters. */
 const BYTES_PER_TOKEN = 4
 /** Role and separators. */
 const TOKENS_PER_ROW = 8
-/** The most that Anthropic counts for one image, and more than OpenAI does. */
-const TOKENS_PER_IMAGE = 1600
-/** A page of a PDF has some 60 KB and 2000 tokens; a second of MP3 has 16 KB and 10 tokens. */
-const BYTES_PER_TOKEN_OF = { document: 32, audio: 1600 } as const
 
 /**
  * What a text costs, about: the windows of models are known to a tenth at best, 20 % of them are left free, and a request
@@ -39,10 +35,4 @@ export function rowTokens(
   const texts = [row.content, row.tool_calls, attachmentNote(row.attachments), parts]
   const files = row.attachments.filter((file) => inlined.has(file)).map(fileTokens)
   return [TOKENS_PER_ROW, ...texts.map(textTokens), ...files].reduce((sum, tokens) => sum + tokens)
-}
-
-function fileTokens(file: AttachmentRef): number {
-  const kind = mediaKind(file, EVERY_SENSE)
-  if (kind === null || kind === 'image') return TOKENS_PER_IMAGE
-  return Math.ceil(file.size / BYTES_PER_TOKEN_OF[kind])
 }
