@@ -1,6 +1,6 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import { buildRequest } from '../../src/activities/turn/build-request.js'
-import type { BuiltRequest, RequestParts } from '../../src/activities/turn/build-request.js'
+import { buildRequest } from '../../src/activities/turn/model-request.js'
+import type { BuiltRequest, RequestParts } from '../../src/activities/turn/model-request.js'
 import { buildPlan } from '../../src/definitions/plan/build-plan.js'
 import type { ModelContent, PlanContent, PromptContent } from '../../src/definitions/plan/plan-content.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ContextHooks } from '../../src/activities/turn/build-request.js'
+import type { ContextHooks } from '../../src/activities/turn/model-request.js'
 import { answerParts } from '../support/transcript-row.js'
 import { linesOf, step, withContext } from './context-desk.js'
 import type { ContextDesk, RequestChanges } from './context-desk.js'

@@ -2,7 +2,7 @@
  * The arguments with which the immediate subagents of a prompt start.
  * Owns: the hints, the one request to a model that derives arguments from them, and the arguments without a model's
  * answer.
- * Does not own: which subagents start, and the operation in which the requests are counted (`activate.ts`).
+ * Does not own: which subagents start, and the operation in which the requests are counted (`activation.ts`).
  * It is a convenience: after any failure the hints themselves become the arguments. No secret is a hint (T5).
  */
 import { randomUUID } from 'node:crypto'
@@ -31,12 +31,11 @@ import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { shownValues } from '../variables/resolve-variables.js'
 import { completedFact, failedFact, recordFailures } from './answer-facts.js'
-import { askModels } from './ask-models.js'
-import type { Reply } from './ask-models.js'
-import type { BuiltRequest } from './build-request.js'
+import { askModels, candidatesOf } from './candidates.js'
+import type { Reply } from './candidates.js'
 import type { DeltaWriter } from './deltas.js'
+import type { BuiltRequest } from './model-request.js'
 import type { ModelStep } from './model-step.js'
-import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'

@@ -2,7 +2,7 @@
  * The activity `callModel`: phases 1 to 4 of a step: drain, assemble the context, call the model, persist its answer.
  * Owns: the order of these phases, the opening of a step, the beginning of a run, and its end if a variable is
  * missing.
- * Does not own: each phase (`drain.ts`, `build-request.ts`, `ask-models.ts`, `commit-answer.ts`), and the action
+ * Does not own: each phase (`drain.ts`, `model-request.ts`, `candidates.ts`, `answer-commit.ts`), and the action
  * after the answer, which the workflow decides.
  * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry does not
  * drain again, and answers a finished operation from its row. A model that was called and did not answer is called
@@ -38,18 +38,18 @@ import {
 } from '../variables/missing-variables.js'
 import type { RequiredVariables } from '../variables/missing-variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
-import { activate, activationInput } from './activate.js'
+import { activate, activationInput } from './activation.js'
+import { commitReply } from './answer-commit.js'
 import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
-import { askModels } from './ask-models.js'
-import { buildRequest } from './build-request.js'
-import type { RequestParts } from './build-request.js'
-import { commitReply } from './commit-answer.js'
+import { askModels, candidatesOf } from './candidates.js'
 import { writeDeltas } from './deltas.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
-import { runDrainHooks, NO_DRAIN_HOOKS } from './drain-hooks.js'
+import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
 import { beginFrame } from './frame.js'
 import type { BegunFrame } from './frame.js'
+import { buildRequest } from './model-request.js'
+import type { RequestParts } from './model-request.js'
 import {
   beginOperationOf,
   MISSING,
@@ -60,7 +60,6 @@ import {
   withOperations,
 } from './model-step.js'
 import type { ModelStep } from './model-step.js'
-import { candidatesOf } from './provided-model.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { beginRunRow, handOver, startedFact } from './run-start.js'

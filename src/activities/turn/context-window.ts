@@ -1,7 +1,7 @@
 /**
  * The window of the transcript that a request is made of.
  * Owns: reading the rows since the last cut, and cutting a window that is full.
- * Does not own: the weight of a row and the room for it (`build-request.ts`), where a cut may be
+ * Does not own: the weight of a row and the room for it (`model-request.ts`), where a cut may be
  * (`model/context/cut-window.ts`), and when it is stored.
  */
 import type { PromptContent } from '../../definitions/plan/plan-content.js'

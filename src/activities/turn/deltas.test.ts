@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 
-import { StoreError } from '../../store/store-error.js'
 import type { Store } from '../../store/store.js'
+import { StoreError } from '../../store/store-error.js'
 import { createWaitingText, writeDeltas } from './deltas.js'
 import type { ModelStep } from './model-step.js'
 

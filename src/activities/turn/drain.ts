@@ -24,7 +24,7 @@ import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { runDrainHooks, NO_DRAIN_HOOKS } from './drain-hooks.js'
+import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
 import {
   beginOperationOf,
   MISSING,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { CallModelInput } from '../../protocol/activities.js'
-import { activationInput } from './activate.js'
+import { activationInput } from './activation.js'
 
 const INPUT = { run: 2, step: 1, side: 'a', agent: 'boss' } as CallModelInput
 

@@ -43,7 +43,7 @@ import { atNewPath } from '../thread-state/message-input.js'
 import { patienceOf, shortestWait } from './admission.js'
 import { completedFact, failedFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
-import type { Reply } from './ask-models.js'
+import type { Reply } from './candidates.js'
 import { newPlan, streamedMessage, withOperations } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
