@@ -7,7 +7,7 @@ import type { Reader, Writer } from '../store/store.js'
 /**
  * A sentence for the model about the first of these paths that is not a file of the thread; null if all are files.
  */
-export async function missingFile(
+export async function missingFileProblem(
   db: Reader,
   threadId: string,
   paths: readonly string[],
@@ -26,7 +26,7 @@ export async function filesAt(
   threadId: string,
   paths: readonly string[],
 ): Promise<readonly AttachmentRef[] | string> {
-  const missing = await missingFile(db, threadId, paths)
+  const missing = await missingFileProblem(db, threadId, paths)
   if (missing !== null) return missing
   const refs: AttachmentRef[] = []
   for (const path of paths) {
@@ -36,7 +36,7 @@ export async function filesAt(
   return refs
 }
 
-interface Crossing {
+interface FileCopies {
   readonly from: string
   readonly to: string
   readonly paths: readonly string[]
@@ -49,7 +49,7 @@ interface Crossing {
  */
 export async function copyAttachments(
   tx: Writer,
-  { from, to, paths, now }: Crossing,
+  { from, to, paths, now }: FileCopies,
 ): Promise<readonly AttachmentRef[]> {
   const refs: AttachmentRef[] = []
   for (const fromPath of paths) {

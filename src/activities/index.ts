@@ -13,10 +13,12 @@ import { completeCall } from './tool/complete-call.js'
 import { executeTool } from './tool/execute-tool.js'
 import { callModel } from './turn/call-model.js'
 
-type Named = { readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N] }
+type NamedActivities = {
+  readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N]
+}
 
 /** The activities of a worker, under their wire names. */
-export function createActivities(dependencies: ActivityDependencies): Named {
+export function createActivities(dependencies: ActivityDependencies): NamedActivities {
   return {
     [ACTIVITIES.callModel]: (sent) => {
       const input = wholeInput(ACTIVITIES.callModel, sent)
@@ -37,9 +39,11 @@ export function createActivities(dependencies: ActivityDependencies): Named {
   }
 }
 
-type OfCall = 'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'
+type CallActivity = 'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'
 
-function callActivities(dependencies: ActivityDependencies): Pick<Named, (typeof ACTIVITIES)[OfCall]> {
+function callActivities(
+  dependencies: ActivityDependencies,
+): Pick<NamedActivities, (typeof ACTIVITIES)[CallActivity]> {
   const {
     executeTool: execute,
     prepareChild: prepare,

@@ -17,7 +17,7 @@ import { Context, log } from './temporal-activity.js'
 const contents = new WeakMap<Store, Map<string, PlanContent>>()
 
 /** The plan with which a new run starts; null if this worker has lacked the agent for a minute. */
-function currentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
+function buildCurrentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
   const content = buildPlan(dependencies.registry, agent, dependencies.caps)
   if (!('missing' in content)) return content
   waitForDefinition(`agent "${agent}"`)
@@ -25,7 +25,7 @@ function currentPlan(dependencies: ActivityDependencies, agent: string): PlanCon
 }
 
 /** The plan with which a run started. A run keeps its plan while workers are replaced. */
-export async function keptPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
+export async function loadPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
   const cache = contents.get(store) ?? new Map<string, PlanContent>()
   contents.set(store, cache)
   const cached = cache.get(digest)
@@ -90,12 +90,12 @@ export async function planOfStep(
   { plan, agent }: CallModelInput,
   begun: readonly OperationKey[],
 ): Promise<PlanContent | null> {
-  if (plan !== null) return keptPlan(dependencies, plan)
+  if (plan !== null) return loadPlan(dependencies, plan)
   const operations = await dependencies.store.read((db) =>
     Promise.all(begun.map(({ threadId, id }) => findOperation(db, threadId, id))),
   )
   const [kept] = operations.flatMap((operation) => planDigestOf(operation) ?? [])
-  return kept === undefined ? currentPlan(dependencies, agent) : keptPlan(dependencies, kept)
+  return kept === undefined ? buildCurrentPlan(dependencies, agent) : loadPlan(dependencies, kept)
 }
 
 function planDigestOf(operation: OperationRecord | null): string | null {

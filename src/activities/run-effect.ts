@@ -207,23 +207,23 @@ function openState(dependencies: ActivityDependencies, { input, row }: HeldEffec
   })
 }
 
-interface Handling {
+interface HandlerCall {
   readonly definition: EffectDefinition
   readonly args: Record<string, unknown>
   readonly state: BufferedState
   readonly signal: AbortSignal
 }
 
-type Ended =
+type HandlerEnd =
   | { readonly kind: 'done' }
   | { readonly kind: 'threw'; readonly error: unknown }
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'stopped' }
 
 /** Does not wait for code that exceeds its time; the caller closes its state. */
-function runHandler({ definition, args, state, signal }: Handling): Promise<Ended> {
+function runHandler({ definition, args, state, signal }: HandlerCall): Promise<HandlerEnd> {
   return new Promise((resolve) => {
-    const end = (ended: Ended): void => {
+    const end = (ended: HandlerEnd): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', stop)
       resolve(ended)

@@ -94,7 +94,7 @@ interface EndingRun extends Settling {
   readonly failureText: FailureText | undefined
 }
 
-interface Again extends Settling {
+interface RepeatedSettle extends Settling {
   readonly known: OperationRecord
 }
 
@@ -102,7 +102,7 @@ interface Again extends Settling {
  * The previous answer was lost: stores only the new facts and closed children, and returns the operations of the
  * calls that are unacknowledged now. After a reset these may differ from the first ones (T9).
  */
-async function settleAgain(tx: Writer, { thread, input, known }: Again): Promise<SettleAnswer> {
+async function settleAgain(tx: Writer, { thread, input, known }: RepeatedSettle): Promise<SettleAnswer> {
   const { threadId } = input
   // Made by `settleDetail`: the store's boundary.
   const { closed = [] } = (known.detail ?? {}) as SettleDetail

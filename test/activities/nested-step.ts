@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { keptPlan } from '../../src/activities/plan-content.js'
+import { loadPlan } from '../../src/activities/plan-content.js'
 import { beginFrame } from '../../src/activities/turn/frame.js'
 import type { BegunFrame } from '../../src/activities/turn/frame.js'
 import type { ExecuteToolInput, Frame } from '../../src/protocol/activities.js'
@@ -20,7 +20,7 @@ export async function begin(
   input: ExecuteToolInput,
   dependencies = desk.dependencies,
 ): Promise<BegunFrame> {
-  const content = await keptPlan(dependencies, input.plan)
+  const content = await loadPlan(dependencies, input.plan)
   const asked = modelInput({ plan: input.plan, trigger: null, frame: frameOf(input) })
   return attempt().run(() => beginFrame(dependencies, asked, content))
 }

@@ -13,7 +13,7 @@ import type { Reader } from '../../store/store.js'
 import { openInstances } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
-import { missingFile } from '../attachments.js'
+import { missingFileProblem } from '../attachments.js'
 import { waitForDefinition } from '../plan-content.js'
 import { failed } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -116,7 +116,7 @@ async function problemOf(
       return refusal(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
     if (paths.length > LIMITS.messageAttachments)
       return refusal(`Expected at most ${LIMITS.messageAttachments} attachments, got ${paths.length}.`)
-    const missing = await store.read((db) => missingFile(db, threadId, paths))
+    const missing = await store.read((db) => missingFileProblem(db, threadId, paths))
     if (missing !== null) return refusal(missing, 'invalid_attachment')
   }
   const cap = await store.read((db) => instanceCapProblem(db, threadId, subject.binding))

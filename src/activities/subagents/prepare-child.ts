@@ -23,7 +23,7 @@ import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { commit, finish } from '../operation.js'
-import { keptPlan } from '../plan-content.js'
+import { loadPlan } from '../plan-content.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
@@ -51,7 +51,7 @@ export async function prepareChild(
 ): Promise<PrepareChildAnswer> {
   return withHeartbeats(async () => {
     const { store } = dependencies
-    const content = await keptPlan(dependencies, input.plan)
+    const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
     // Nothing outside of the store is done here.
     const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })

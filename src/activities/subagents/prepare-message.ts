@@ -13,10 +13,10 @@ import type { ChildRecord } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { copyAttachments, missingFile } from '../attachments.js'
+import { copyAttachments, missingFileProblem } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { commit, finish } from '../operation.js'
-import { keptPlan } from '../plan-content.js'
+import { loadPlan } from '../plan-content.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
 import { failed } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -42,7 +42,7 @@ export async function prepareMessage(
 ): Promise<PrepareMessageAnswer> {
   return withHeartbeats(async () => {
     const { store } = dependencies
-    const content = await keptPlan(dependencies, input.plan)
+    const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
     // Nothing outside of the store is done here.
     const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
@@ -127,7 +127,7 @@ async function messagePlan(
   const binding = bindingOf(active, child)
   if (binding !== undefined && !(await enabledNow(dependencies, active)).includes(binding))
     return refuse(...notEnabled(child.agent))
-  const missing = await store.read((db) => missingFile(db, threadId, paths))
+  const missing = await store.read((db) => missingFileProblem(db, threadId, paths))
   if (missing !== null) return refuse(missing, 'invalid_attachment')
   const status = await closeStatus(reference)
   if (status !== null) return { kind: 'closed', child, status }

@@ -14,7 +14,7 @@ import type { ChildRecord } from '../../store/threads/children.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { keptPlan, waitForDefinition } from '../plan-content.js'
+import { loadPlan, waitForDefinition } from '../plan-content.js'
 import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
@@ -42,7 +42,7 @@ export async function completeCall(
 ): Promise<CompleteCallAnswer> {
   return withHeartbeats(async () => {
     const { store } = dependencies
-    const content = await keptPlan(dependencies, input.plan)
+    const content = await loadPlan(dependencies, input.plan)
     // Before the call begins: a hook that is waited for must not leave it `started`.
     const hooks = callHooks(dependencies, { input, content })
     const begun = await beginCall(store, input, {

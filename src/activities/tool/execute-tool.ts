@@ -39,7 +39,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { lookUp, record } from '../operation.js'
-import { keptPlan, waitForDefinition } from '../plan-content.js'
+import { loadPlan, waitForDefinition } from '../plan-content.js'
 import { callScope, microseconds } from '../scope.js'
 import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
@@ -63,7 +63,7 @@ export async function executeTool(
     if (seen.kind === 'answered') return seen.answer
     if (seen.kind === 'missing') return skipMissing(store, input)
     const { row, operation } = seen
-    const content = await keptPlan(dependencies, input.plan)
+    const content = await loadPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })
     // Before the call begins: a hook that is waited for must not leave it `started`.
     const hooks = callHooks(dependencies, { input, content })

@@ -26,7 +26,7 @@ import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelCaller } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
-import { failureMessage, providerWords } from '../turn/answer-facts.js'
+import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
 import { fileName } from '../attachments.js'
 import { modelNames, providedModel, withinRequest } from '../turn/candidates.js'
@@ -215,7 +215,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
 /** Records the error for operators (T5). A store that cannot take it costs no answer. */
 async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
   const kept = { id: randomUUID(), threadId: caller.threadId, at: nowMicros(), type: error.kind }
-  await store.write((tx) => recordError(tx, { ...kept, ...providerWords(error) })).catch(() => undefined)
+  await store.write((tx) => recordError(tx, { ...kept, ...providerText(error) })).catch(() => undefined)
 }
 
 function callerOf({ caller, state, prompt }: AskedInPlace, { name: model }: ModelDefinition): ModelCaller {

@@ -254,12 +254,12 @@ function rowOf(
   if (moved.size === 0) return row
   const { answerParts = null } = answerRow(step, message, {
     calls,
-    attachments: atNewPaths(attachments, moved),
+    attachments: withNewPaths(attachments, moved),
   })
-  return { ...row, attachments: atNewPaths(row.attachments ?? [], moved), answerParts }
+  return { ...row, attachments: withNewPaths(row.attachments ?? [], moved), answerParts }
 }
 
-function atNewPaths(
+function withNewPaths(
   attachments: readonly AttachmentRef[],
   moved: StateEffects['moved'],
 ): readonly AttachmentRef[] {

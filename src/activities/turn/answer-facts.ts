@@ -114,12 +114,12 @@ export async function recordFailures(tx: Writer, step: ModelStep): Promise<void>
   const { threadId } = step.input
   for (const { number, error } of step.log.failures) {
     const id = failureId(step, number)
-    await recordError(tx, { id, threadId, at: step.now, type: error.kind, ...providerWords(error) })
+    await recordError(tx, { id, threadId, at: step.now, type: error.kind, ...providerText(error) })
   }
 }
 
 /** The provider's own text: its status, its message, and its whole answer if that contains more. */
-export function providerWords(error: ModelError): Thrown {
+export function providerText(error: ModelError): Thrown {
   const cause = error.cause instanceof Error ? error.cause : error
   const { message, stack } = readThrown(cause)
   if (!APICallError.isInstance(cause)) return { message, stack }

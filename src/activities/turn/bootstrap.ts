@@ -31,7 +31,7 @@ import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { shownValues } from '../variables/resolve-variables.js'
 import { completedFact, failedFact, recordFailures } from './answer-facts.js'
-import { askModels, candidatesOf } from './candidates.js'
+import { callCandidates, candidatesOf } from './candidates.js'
 import type { Reply } from './candidates.js'
 import type { DeltaWriter } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
@@ -81,8 +81,8 @@ export async function deriveCalls(
     let args = callee === null ? null : argumentsWithoutModel(callee, hints)
     if (callee !== null && args === null) {
       const bootstrapping = { activation, signal, deadline, log }
-      const { written, log: asked } = await bootstrap(dependencies, bootstrapping, { subagent, hints })
-      log = asked
+      const { written, log: next } = await bootstrap(dependencies, bootstrapping, { subagent, hints })
+      log = next
       args = (written === null ? null : writtenArguments(callee, written)) ?? hintedArguments(callee, hints)
     }
     calls.push({ callId, subagent, args })
@@ -117,10 +117,10 @@ async function hintsOf(
   const names = [nameEnv, descriptionEnv].flatMap((name) => name ?? [])
   const scope = { threadId, agent, content, prompt: prompt.name }
   const values = await shownValues(dependencies, scope, names)
-  return { name: wordsOf(values, nameEnv), description: wordsOf(values, descriptionEnv) }
+  return { name: hintText(values, nameEnv), description: hintText(values, descriptionEnv) }
 }
 
-function wordsOf(values: ReadonlyMap<string, string>, name: string | null): string | null {
+function hintText(values: ReadonlyMap<string, string>, name: string | null): string | null {
   const value = name === null ? undefined : values.get(name)
   return value === undefined || value.trim() === '' ? null : value
 }
@@ -128,7 +128,7 @@ function wordsOf(values: ReadonlyMap<string, string>, name: string | null): stri
 /** The text of a bootstrap's model call is not streamed. */
 const NO_STREAM: DeltaWriter = { add: () => undefined, begin: () => undefined, finish: async () => undefined }
 
-interface Bootstrapping {
+interface BootstrapInput {
   readonly activation: HeldActivation
   readonly signal: AbortSignal
   /** The time of `performance` after which no model is called. */
@@ -137,7 +137,7 @@ interface Bootstrapping {
   readonly log: RequestLog
 }
 
-interface Bootstrapped {
+interface BootstrapResult {
   /** The arguments as the model wrote them; null if there are none. */
   readonly written: string | null
   readonly log: RequestLog
@@ -150,9 +150,9 @@ interface Bootstrapped {
  */
 async function bootstrap(
   dependencies: ActivityDependencies,
-  bootstrapping: Bootstrapping,
-  asked: Bootstrap,
-): Promise<Bootstrapped> {
+  bootstrapping: BootstrapInput,
+  about: Bootstrap,
+): Promise<BootstrapResult> {
   const { activation, signal, deadline } = bootstrapping
   const step = bootstrapStep(dependencies, bootstrapping)
   const candidates = candidatesOf(dependencies.registry, activation).filter(
@@ -162,8 +162,8 @@ async function bootstrap(
   const total = Math.min(limits.total, deadline - performance.now())
   if (candidates.length === 0 || total <= 0 || signal.aborted)
     return { written: null, log: bootstrapping.log }
-  const build = async (model: string) => bootstrapRequest(activation, asked, model)
-  const reply = await askModels(
+  const build = async (model: string) => bootstrapRequest(activation, about, model)
+  const reply = await callCandidates(
     { ...dependencies, modelLimits: { ...limits, total } },
     { step, candidates, build, deltas: NO_STREAM, signal },
   )
@@ -195,7 +195,7 @@ function recordedFacts(step: ModelStep, reply: Reply): readonly Fact[] {
   return last === undefined ? [] : [failedFact(step, last.error, 'none')]
 }
 
-function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: Bootstrapping): ModelStep {
+function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: BootstrapInput): ModelStep {
   const { input, content, prompt, held } = activation
   const hooks = {
     input,
@@ -244,8 +244,8 @@ function bootstrapRequest(
   if (model === undefined) throw new Error(`The plan has no model ${modelName}.`)
   const tool = bootstrapTool(subagent)
   // With some providers, models that reason cannot be forced to call a tool.
-  const asked = { ...prompt, tools: [tool], reasoning: null }
-  const settings = requestSettings({ input, prompt: asked, model })
+  const forced = { ...prompt, tools: [tool], reasoning: null }
+  const settings = requestSettings({ input, prompt: forced, model })
   const text = requestText({ subagent, hints })
   return {
     options: {
@@ -338,7 +338,7 @@ function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
   if (callee.subagent.resumable === null)
     return completeArguments(callee, { name: null, message: null, own: written })
   const { name, message, arguments: own = {} } = written
-  if (!isWords(name) || !isWords(message) || !isObject(own)) return null
+  if (!isText(name) || !isText(message) || !isObject(own)) return null
   return completeArguments(callee, { name, message, own })
 }
 
@@ -379,6 +379,6 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isWords(value: unknown): value is string {
+function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }

@@ -26,7 +26,7 @@ import { requestHooks } from '../hooks/hook-points.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { begin, commit, finish, lookUp, record } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
-import { keptPlan, planOfStep, promptNamed, promptOf } from '../plan-content.js'
+import { loadPlan, planOfStep, promptNamed, promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
@@ -42,7 +42,7 @@ import { activate, activationInput } from './activation.js'
 import { commitReply } from './answer-commit.js'
 import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
-import { askModels, candidatesOf } from './candidates.js'
+import { callCandidates, candidatesOf } from './candidates.js'
 import { writeDeltas } from './deltas.js'
 import { drainStep, drainWithoutPlan } from './drain.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
@@ -66,17 +66,17 @@ import { beginRunRow, handOver, startedFact } from './run-start.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
-  asked: CallModelInput,
+  sent: CallModelInput,
 ): Promise<CallModelAnswer> {
   return withHeartbeats(async (signal) => {
-    const { toolFirst, frame, activated } = asked
-    if (toolFirst) return beginRun(dependencies, asked)
-    if (frame !== null) return callInFrame(dependencies, { ...asked, frame }, signal)
-    const begun = [operationOf(asked), ...(activated ? [] : [operationOf(activationInput(asked))])]
-    const content = await planOfStep(dependencies, asked, begun)
-    if (content === null) return drainWithoutPlan(dependencies.store, asked)
-    if (isOfOtherTaskQueue(asked, content)) return { type: 'moved', plan: content.plan }
-    const input = { ...asked, side: actualSide(content.plan, asked.side) }
+    const { toolFirst, frame, activated } = sent
+    if (toolFirst) return beginRun(dependencies, sent)
+    if (frame !== null) return callInFrame(dependencies, { ...sent, frame }, signal)
+    const begun = [operationOf(sent), ...(activated ? [] : [operationOf(activationInput(sent))])]
+    const content = await planOfStep(dependencies, sent, begun)
+    if (content === null) return drainWithoutPlan(dependencies.store, sent)
+    if (isOfOtherTaskQueue(sent, content)) return { type: 'moved', plan: content.plan }
+    const input = { ...sent, side: actualSide(content.plan, sent.side) }
     const activates = activated ? null : await activate(dependencies, { input, content }, signal)
     if (activates !== null) return activates
     const drained = await drainStep(dependencies, { input, content })
@@ -96,14 +96,14 @@ export async function callModel(
 
 async function callInFrame(
   dependencies: ActivityDependencies,
-  asked: CallModelInput & { readonly frame: Frame },
+  sent: CallModelInput & { readonly frame: Frame },
   signal: AbortSignal,
 ): Promise<CallModelAnswer> {
-  const opened = await openFrame(dependencies, asked)
+  const opened = await openFrame(dependencies, sent)
   if (opened.kind === 'answered') return opened.answer
   const { message: frameMessage, parentId } = opened.frame
   const { input, content, held } = opened
-  const listed = promptNamed(content, asked.frame.prompt)
+  const listed = promptNamed(content, sent.frame.prompt)
   const prompt = await resolvePrompt(dependencies, input, { content, prompt: listed })
   const path = [promptOf(content, input.side).name]
   const hooks = hooksOf(dependencies, { input, content, prompt, held, path })
@@ -128,7 +128,7 @@ type OpenedFrame =
 async function openFrame(dependencies: ActivityDependencies, input: CallModelInput): Promise<OpenedFrame> {
   const { store } = dependencies
   if (input.plan === null) throw new Error('Expected the plan of the outer step, got none.')
-  const content = await keptPlan(dependencies, input.plan)
+  const content = await loadPlan(dependencies, input.plan)
   const key = operationOf(input)
   const known = await store.read((db) => lookUp<CallModelAnswer>(db, key))
   if (known.kind === 'answered') return known
@@ -152,7 +152,7 @@ async function resolvePrompt(
   return withOfferedTools(dependencies, scope, await withVariables(dependencies, scope, prompt))
 }
 
-interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
+interface HookScope extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
   readonly held: HeldOperation
   /** The names of the prompts around this one. */
   readonly path: readonly string[]
@@ -160,7 +160,7 @@ interface Hooked extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
 
 function hooksOf(
   dependencies: ActivityDependencies,
-  { input, content, prompt, held, path }: Hooked,
+  { input, content, prompt, held, path }: HookScope,
 ): HookBatch {
   const promptPath = [...path, prompt.name]
   return stepBatch(dependencies, {
@@ -211,29 +211,33 @@ async function callProviders(
   const { input, content, prompt } = step
   const candidates = candidatesOf(registry, step)
   if (candidates.length === 0)
-    return commitReply(dependencies, step, { failures: [notRegistered(prompt.model)] })
+    return commitReply(dependencies, step, { failures: [missingModelFailure(prompt.model)] })
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
     buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
-  return commitReply(dependencies, step, await askStreamed(dependencies, { step, candidates, build, signal }))
+  return commitReply(
+    dependencies,
+    step,
+    await streamAnswer(dependencies, { step, candidates, build, signal }),
+  )
 }
 
 /** Calls the models, and streams the text of the answer into the store. */
-async function askStreamed(
+async function streamAnswer(
   dependencies: ActivityDependencies,
-  question: Omit<Parameters<typeof askModels>[1], 'deltas'>,
-): ReturnType<typeof askModels> {
-  const deltas = writeDeltas(dependencies.store, question.step)
+  call: Omit<Parameters<typeof callCandidates>[1], 'deltas'>,
+): ReturnType<typeof callCandidates> {
+  const deltas = writeDeltas(dependencies.store, call.step)
   try {
-    return await askModels(dependencies, { ...question, deltas })
+    return await callCandidates(dependencies, { ...call, deltas })
   } finally {
     await deltas.finish()
   }
 }
 
 /** The failure of a step whose worker has neither the model nor any of its fallbacks. */
-function notRegistered(model: string): FailedModel {
+function missingModelFailure(model: string): FailedModel {
   const message = `No worker has the model "${model}".`
   return { model, error: new ModelError({ kind: 'not_registered', message, retryable: false }) }
 }
@@ -248,10 +252,10 @@ function systemText(parts: PromptContent['system']): string {
  * not have the plan, so it cannot know the queue. The activity then does nothing but return the plan, and the
  * workflow schedules it once more.
  */
-function isOfOtherTaskQueue(asked: CallModelInput, content: PlanContent): boolean {
-  if (asked.plan !== null || asked.moved === true) return false
+function isOfOtherTaskQueue(sent: CallModelInput, content: PlanContent): boolean {
+  if (sent.plan !== null || sent.moved === true) return false
   const { plan } = content
-  const { taskQueue } = plan.prompts[promptOf(content, actualSide(plan, asked.side)).name] ?? {}
+  const { taskQueue } = plan.prompts[promptOf(content, actualSide(plan, sent.side)).name] ?? {}
   return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 

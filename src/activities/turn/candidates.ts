@@ -38,7 +38,7 @@ import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
 import { createAdmission, patienceOf } from './admission.js'
-import { failedFact, providerWords } from './answer-facts.js'
+import { failedFact, providerText } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { DeltaWriter } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
@@ -49,7 +49,7 @@ import { pricesOf } from './request-log.js'
 /** Milliseconds: a timer may fire a little early, and no model answers in so short a time. */
 const TIMER_SLACK = 5
 
-interface Question {
+interface CandidatesCall {
   readonly step: ModelStep
   /** At least one. */
   readonly candidates: readonly ModelDefinition[]
@@ -67,9 +67,12 @@ export type Reply =
   | { readonly blocked: RequestBlocked }
 
 /** Calls the models in order. The reply is `stopped` if the signal aborts at any moment. */
-export async function askModels(dependencies: ActivityDependencies, question: Question): Promise<Reply> {
+export async function callCandidates(
+  dependencies: ActivityDependencies,
+  call: CandidatesCall,
+): Promise<Reply> {
   try {
-    return await askCandidates(dependencies, question)
+    return await callInOrder(dependencies, call)
   } catch (error) {
     if (error instanceof RequestBlocked) return { blocked: error }
     if (!ModelAbortedError.isInstance(error)) throw error
@@ -77,29 +80,29 @@ export async function askModels(dependencies: ActivityDependencies, question: Qu
   }
 }
 
-async function askCandidates(
+async function callInOrder(
   dependencies: ActivityDependencies,
-  question: Question,
+  call: CandidatesCall,
 ): Promise<Answered | { readonly failures: readonly FailedModel[] }> {
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const deadline = performance.now() + limits.total
   const left = (): number => deadline - performance.now()
   const failures: FailedModel[] = []
   let cuts = 0
-  for (const candidate of question.candidates) {
-    const reply = await askCandidate(candidate)
+  for (const candidate of call.candidates) {
+    const reply = await callCandidate(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
     if (left() <= TIMER_SLACK) break
   }
   return { failures }
 
-  async function askCandidate(candidate: ModelDefinition): Promise<Answered | ModelError> {
+  async function callCandidate(candidate: ModelDefinition): Promise<Answered | ModelError> {
     for (;;) {
-      const built = await question.build(candidate.name, cuts)
-      const hasFallback = candidate !== question.candidates.at(-1)
+      const built = await call.build(candidate.name, cuts)
+      const hasFallback = candidate !== call.candidates.at(-1)
       const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, left()) } }
-      const reply = await askModel(dependencies, question, request)
+      const reply = await requestAnswer(dependencies, call, request)
       const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
       if (!tooLong || cuts >= LIMITS.contextCuts || left() <= 0) return reply
       cuts += 1
@@ -114,13 +117,13 @@ interface CandidateRequest {
   readonly limits: ModelLimits
 }
 
-async function askModel(
+async function requestAnswer(
   dependencies: ActivityDependencies,
-  question: Question,
+  call: CandidatesCall,
   { candidate, built, hasFallback, limits }: CandidateRequest,
 ): Promise<Answered | ModelError> {
-  const { step, deltas, signal } = question
-  const requests = createRequestRecorder(dependencies.store, question, { candidate, built })
+  const { step, deltas, signal } = call
+  const requests = createRequestRecorder(dependencies.store, call, { candidate, built })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
@@ -173,7 +176,7 @@ interface RequestRecorder {
 
 function createRequestRecorder(
   store: Store,
-  { step, deltas }: Question,
+  { step, deltas }: CandidatesCall,
   { candidate, built }: { readonly candidate: ModelDefinition; readonly built: BuiltRequest },
 ): RequestRecorder {
   const { input, prompt } = step
@@ -181,24 +184,24 @@ function createRequestRecorder(
   const watch = watchModel({ threadId: input.threadId, agent: input.agent, prompt: prompt.name, model })
   let since = performance.now()
   let again = false
-  let asked: LanguageModel | null = null
+  let called: LanguageModel | null = null
   return {
     watch,
     async begin(provided) {
       await startRequest(store, step, { model, built, again })
       again = true
-      asked = provided
+      called = provided
       deltas.begin(step.log.number)
       since = performance.now()
       watch.begin(modelNames(candidate, provided))
     },
     recordFailure(error) {
       if (!step.log.isOpen) return
-      noteProviderKeys(candidate, asked)
+      noteProviderKeys(candidate, called)
       step.log.recordFailure(error)
       watch.failed(error.kind)
       const { number: request } = step.log
-      const { reason } = errorFields(providerWords(error))
+      const { reason } = errorFields(providerText(error))
       const errorId = failureId(step, request)
       log.warn('A request to a model failed.', { model, request, error: error.kind, errorId, reason })
     },

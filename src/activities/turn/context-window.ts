@@ -88,7 +88,7 @@ interface CutContext {
   readonly cut: { readonly position: number; readonly detail: Omit<BoundaryDetail, 'cuts'> } | null
 }
 
-interface Cutting {
+interface WindowCut {
   readonly input: CallModelInput
   readonly window: ContextWindow
   readonly perspective: Perspective
@@ -104,9 +104,9 @@ interface Cutting {
  * the next cut (T12). A cut within a run keeps the message that began the run. If one step alone is too large, its
  * results are clipped.
  */
-export async function cutContext(store: Store, cutting: Cutting): Promise<CutContext> {
-  const { window, perspective, budget, halvings } = cutting
-  const weighed = window.rows.map((row) => weigh(cutting, row))
+export async function cutContext(store: Store, windowCut: WindowCut): Promise<CutContext> {
+  const { window, perspective, budget, halvings } = windowCut
+  const weighed = window.rows.map((row) => weigh(windowCut, row))
   const all = { tokens: budget, rows: LIMITS.contextRows, bytes: LIMITS.contextBytes }
   const size = sizeOf(weighed)
   const full = halvings === 0 ? all : { ...all, tokens: size.tokens / 2 ** halvings }
@@ -115,12 +115,12 @@ export async function cutContext(store: Store, cutting: Cutting): Promise<CutCon
   const most = halvings === 0 ? halve(full) : full
   const stays = weighed.slice(cutIndex(weighed, { most, perspective }))
   const rows = fillOf(sizeOf(stays), full) > 1 ? clipRows(stays) : stays.map(rowOf)
-  return concludeCut(store, cutting, rows)
+  return concludeCut(store, windowCut, rows)
 }
 
 async function concludeCut(
   store: Store,
-  { window, input }: Cutting,
+  { window, input }: WindowCut,
   rows: readonly TranscriptMessage[],
 ): Promise<CutContext> {
   const position = rows[0]?.position
@@ -152,7 +152,7 @@ async function openingOf(
   return (opening?.position ?? Infinity) < (first.position ?? 0) ? opening : null
 }
 
-function weigh({ window, tokensOf }: Cutting, row: TranscriptMessage): Weighed {
+function weigh({ window, tokensOf }: WindowCut, row: TranscriptMessage): Weighed {
   return { row, tokens: tokensOf(row), bytes: window.bytes.get(row.position ?? 0) ?? 0 }
 }
 

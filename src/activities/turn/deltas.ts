@@ -128,7 +128,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
     return delta.attempt === attempt
   }
 
-  function remember(deltas: readonly NewDelta[], ids: readonly number[]): void {
+  function recordWritten(deltas: readonly NewDelta[], ids: readonly number[]): void {
     const at = performance.now()
     text = joinDeltas([...text, ...deltas.filter(isCurrent)])
     if (deltas.every(isCurrent)) recent = [...recent, ...ids.map((id) => ({ id, at }))]
@@ -150,7 +150,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
   return {
     async append(deltas) {
       try {
-        remember(deltas, await write(store, step, deltas))
+        recordWritten(deltas, await write(store, step, deltas))
       } catch (error) {
         if (!StoreError.isInstance(error)) throw error
         return false

@@ -55,7 +55,7 @@ export async function runDrainHooks(
   const create = hasCreateHooks(batch) && input.drain.length > 0
   const first = batch.has('after_thread_created') && input.trigger !== null
   if (!create && !first) return NO_DRAIN_HOOKS
-  const waiting = await readWaiting(dependencies, input, first)
+  const waiting = await readPending(dependencies, input, first)
   if (waiting === null) return NO_DRAIN_HOOKS
   if (waiting.isNew) await runThreadCreated(batch)
   const made = await hookMessages(batch, create ? waiting.messages : [])
@@ -69,17 +69,17 @@ export async function runDrainHooks(
   }
 }
 
-interface Waiting {
+interface PendingMessages {
   readonly messages: readonly Message[]
   readonly isNew: boolean
 }
 
 /** Null for a terminated thread. Items without a row get one here, because hooks take rows. */
-async function readWaiting(
+async function readPending(
   { store }: ActivityDependencies,
   input: CallModelInput,
   first: boolean,
-): Promise<Waiting | null> {
+): Promise<PendingMessages | null> {
   return store.write(async (tx) => {
     if ((await openThread(tx, input)) === null) return null
     const messages = await readUndelivered(tx, input.threadId, await stageItems(tx, input))

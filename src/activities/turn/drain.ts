@@ -132,7 +132,7 @@ async function deliverItems(
   return deliverMessages(tx, { threadId, ids, run, step, changed })
 }
 
-interface Draining {
+interface DrainInput {
   readonly thread: OpenThread
   readonly found: Unfinished
   readonly handed: readonly Fact[]
@@ -142,7 +142,7 @@ interface Draining {
 async function drainQueue(
   tx: Writer,
   { input, content }: Step,
-  { thread, found, handed, hooked }: Draining,
+  { thread, found, handed, hooked }: DrainInput,
 ): Promise<Drained> {
   const { threadId } = input
   const now = microseconds(input)

@@ -96,7 +96,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     perspective: context.perspective,
     // If the tools alone fill the window, the provider must refuse the request.
     budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
-    halvings: Math.max(0, parts.cuts - cutsDone(parts, window)),
+    halvings: Math.max(0, parts.cuts - storedCuts(parts, window)),
     tokensOf: (row) => before.get(row.id) ?? 0,
   })
   const rows = [...(await filterRows(parts, shownRows(parts, cut))), ...frameRows(context)]
@@ -138,7 +138,7 @@ async function filterRows(
   return hooks?.filterMessages === undefined ? rows : hooks.filterMessages(rows)
 }
 
-interface Assembling {
+interface PromptParts {
   readonly rows: readonly TranscriptRow[]
   readonly window: ContextWindow
   readonly cut: CutContext
@@ -149,7 +149,7 @@ interface Assembling {
 async function assemble(
   { store, input, prompt, system, hooks }: RequestParts,
   { perspective, inlining, author, frameRow }: RequestContext,
-  { rows, window, cut, note }: Assembling,
+  { rows, window, cut, note }: PromptParts,
 ): Promise<LanguageModelV4Prompt> {
   const files = await readFiles(store, input.threadId, filesToInline(rows, inlining))
   const begins = (cut.cut ?? window.boundary)?.position ?? null
@@ -211,7 +211,7 @@ function isOfKind({ mediaType }: InlinedFile, { mimeType }: AttachmentRef): bool
 }
 
 /** The number of cuts for this step that an earlier request, or an interrupted attempt, has stored. */
-function cutsDone({ input }: RequestParts, { boundary }: ContextWindow): number {
+function storedCuts({ input }: RequestParts, { boundary }: ContextWindow): number {
   const isOurs = boundary?.kind === 'context_length' && boundary.operation === operationOf(input).id
   return isOurs ? boundary.detail.cuts : 0
 }
@@ -267,13 +267,7 @@ interface FrameMessage {
   readonly attachments: readonly AttachmentRef[]
 }
 
-interface RequestInput {
-  readonly input: CallModelInput
-  readonly content: PlanContent
-  readonly prompt: PromptContent & { readonly name: string }
-  readonly model: string
-  readonly system: string
-  readonly frameMessage: FrameMessage | null
+interface NotedParts extends RequestParts {
   /** The note about children, which comes after all rows. */
   readonly note: string | null
 }
@@ -292,8 +286,8 @@ interface RequestContext {
 }
 
 /** @throws if the plan does not have the model: a bug of the caller */
-function requestContext(asked: RequestInput): RequestContext {
-  const { input, content, prompt, model: name } = asked
+function requestContext(parts: NotedParts): RequestContext {
+  const { input, content, prompt, model: name } = parts
   const model = Object.hasOwn(content.models, name) ? content.models[name] : undefined
   if (model === undefined) throw new Error(`The plan has no model ${name}.`)
   const perspective = { type: content.plan.type, side: input.side }
@@ -310,11 +304,11 @@ function requestContext(asked: RequestInput): RequestContext {
     inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold, author },
     author,
     settings,
-    settingsTokens: [asked.system, JSON.stringify(settings.tools ?? []), asked.note]
+    settingsTokens: [parts.system, JSON.stringify(settings.tools ?? []), parts.note]
       .map(textTokens)
       .reduce((sum, tokens) => sum + tokens),
     mostTokens: (model.maxContextTokens ?? LIMITS.contextTokens) * LIMITS.contextShare,
-    frameRow: asked.frameMessage === null ? null : frameRow(input, asked.frameMessage),
+    frameRow: parts.frameMessage === null ? null : frameRow(input, parts.frameMessage),
   }
 }
 
