@@ -3,7 +3,7 @@
  *
  * Owns: which hooks run and in what order; the time that each one has; the state that they share; the failures of hooks; the
  * place of the transaction's own row among their writes.
- * Does not own: what each point gives to a hook and takes from it (hook-points.ts, message-hooks.ts, hook-answers.ts), the
+ * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts), the
  * state itself (thread-state/buffered-state.ts).
  *
  * Invariants:
@@ -14,7 +14,6 @@
  * H4: what a hook makes of a text holds no secret that hooks were given (T5).
  */
 import type { HookFailureCode } from '../../protocol/event-codes.js'
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { AnyHook, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
@@ -64,22 +63,17 @@ interface Chain<Point extends HookPoint, Value> {
   readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 
-export interface Chained<Value> {
-  readonly value: Value
-  /** The failure that ended the chain. */
-  readonly failure: HookFailure | null
-}
-
 /** Writes the row that the transaction itself adds; `moved`: attachments that are at another path now. */
 type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
+  /** Calls the hooks of a point; `failure` is the one that ended the chain. */
   run<Point extends HookPoint, Value>(
     point: Point,
     value: Value,
     chain: Chain<Point, Value>,
-  ): Promise<Chained<Value>>
+  ): Promise<{ readonly value: Value; readonly failure: HookFailure | null }>
   /** Messages that the hooks have injected. */
   readonly injected: readonly Message[]
   /** The state that the hooks share. */
@@ -102,22 +96,7 @@ export interface HookBatch {
   commit(tx: Writer, writeRow?: WriteRow): Promise<StateEffects>
 }
 
-/** The points about a message: messages that these hooks inject meet no hook. */
-const MESSAGE_POINTS: ReadonlySet<HookPoint> = new Set([
-  'before_create_message',
-  'after_create_message',
-  'before_update_message',
-  'after_update_message',
-])
-
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
-
-/** Follows the async call and is no flag of the batch: a tool may inject two messages at the same time. */
-const withinMessageHook = new AsyncLocalStorage<true>()
-
-export function isWithinMessageHook(): boolean {
-  return withinMessageHook.getStore() === true
-}
 
 /** @throws `Definition.Missing` while a hook that this worker does not have is waited for */
 export function createHookBatch(options: HookBatchOptions): HookBatch {
@@ -142,10 +121,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
       let current = value
       for (const hook of found.of(point)) {
         const { state, redactor } = await open()
-        const asked = { hook, state, value: current, chain, injected }
-        const outcome = MESSAGE_POINTS.has(point)
-          ? await withinMessageHook.run(true, () => askHook(asked))
-          : await askHook(asked)
+        const outcome = await askHook({ hook, state, value: current, chain, injected })
         // What a hook makes of a text is stored, or sent to a model (H4).
         current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
         if (outcome.kind === 'failed') {

@@ -1,4 +1,13 @@
+/**
+ * The points other than those about a message: a request, the result of a tool call, a new thread.
+ *
+ * Owns: what each point gives to a hook and accepts from it (K-16).
+ * Does not own: how hooks are called and what they share (hook-batch.ts).
+ *
+ * Invariant: a check throws InvalidAnswer, and never anything else, for what cannot be used.
+ */
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
+
 import type { HookedCall } from '../../definitions/hook.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { Side } from '../../protocol/plan.js'
@@ -6,10 +15,12 @@ import type { TranscriptMessage } from '../../store/messages/message-row.js'
 import { findOperation, insertOperation } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { kindOf } from '../thread-state/strict-json.js'
-import { acceptRequest, acceptRows } from './hook-answers.js'
 import { InvalidAnswer } from './hook-batch.js'
 import type { HookBatch } from './hook-batch.js'
 import type { Micros } from '../../protocol/time.js'
+import { BLANK_ROW } from '../../model/context/transcript-row.js'
+import type { MessageRole } from '../../protocol/message.js'
+import { asFields, changeOf } from './hook-answers.js'
 
 /** A hook ended the run on purpose: no model is called, and the hook's text becomes a visible message. */
 export class RequestBlocked extends Error {}
@@ -92,6 +103,106 @@ function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
       ? { ...message }
       : { ...message, content: message.content.map((part) => ({ ...part })) },
   ) as LanguageModelV4Prompt
+}
+
+const ROLES: readonly MessageRole[] = ['system', 'user', 'assistant', 'tool']
+
+/**
+ * The rows of one request as a hook leaves them. A field that a row leaves out is as in the stored row of the same id; a row
+ * without such an id is new. @throws InvalidAnswer
+ */
+function acceptRows(
+  answer: unknown,
+  before: readonly TranscriptMessage[],
+  run: number,
+): readonly TranscriptMessage[] | undefined {
+  if (answer === undefined || answer === null) return undefined
+  if (!Array.isArray(answer)) throw new InvalidAnswer(`Expected a list of messages, got ${kindOf(answer)}.`)
+  const known = new Map(before.map((row) => [row.id, row]))
+  return answer.map((given: unknown, index) =>
+    acceptRow(asFields(given, `messages[${index}]`), known, { run, index }),
+  )
+}
+
+function acceptRow(
+  given: { readonly [field: string]: unknown },
+  known: ReadonlyMap<string, TranscriptMessage>,
+  { run, index }: { readonly run: number; readonly index: number },
+): TranscriptMessage {
+  const id = typeof given['id'] === 'string' ? given['id'] : `hook_row_${index}`
+  const base = known.get(id)
+  const role = ROLES.find((one) => one === (given['role'] ?? base?.role))
+  if (role === undefined)
+    throw new InvalidAnswer(`Expected messages[${index}] to have a role of ${ROLES.join(', ')}.`)
+  const row: TranscriptMessage = { ...BLANK_ROW, run, ...base, id, role }
+  return {
+    ...row,
+    ...changeOf(given, row),
+    name: textField(given, row, 'name'),
+    tool_calls: textField(given, row, 'tool_calls'),
+    tool_call_id: textField(given, row, 'tool_call_id'),
+    reasoning_content: textField(given, row, 'reasoning_content'),
+    tool_status: given['tool_status'] === undefined ? row.tool_status : toolStatus(given['tool_status']),
+  }
+}
+
+function textField<Name extends 'name' | 'tool_calls' | 'tool_call_id' | 'reasoning_content'>(
+  given: { readonly [field: string]: unknown },
+  row: TranscriptMessage,
+  name: Name,
+): string | null {
+  const value = given[name]
+  if (value === undefined) return row[name]
+  if (value === null || typeof value === 'string') return value
+  throw new InvalidAnswer(`Expected ${name} of a message to be a text or null, got ${kindOf(value)}.`)
+}
+
+function toolStatus(value: unknown): TranscriptMessage['tool_status'] {
+  if (value === null || value === 'success' || value === 'error') return value
+  throw new InvalidAnswer('Expected tool_status of a message to be success, error or null.')
+}
+
+const REQUEST_ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
+
+/**
+ * A whole request as it goes to the provider. Each tool call must have its result: providers refuse one without the other
+ * (K-17), and nothing behind this pairs them. @throws InvalidAnswer
+ */
+function acceptRequest(answer: unknown): LanguageModelV4Prompt | undefined {
+  if (answer === undefined || answer === null) return undefined
+  if (!Array.isArray(answer)) throw new InvalidAnswer(`Expected a list of messages, got ${kindOf(answer)}.`)
+  if (answer.length === 0)
+    throw new InvalidAnswer('Expected a request with a message in it, got an empty list.')
+  const calls: unknown[] = []
+  const results: unknown[] = []
+  for (const [index, given] of answer.entries()) {
+    for (const part of partsOf(asFields(given, `messages[${index}]`), index)) {
+      if (part['type'] === 'tool-call') calls.push(part['toolCallId'])
+      if (part['type'] === 'tool-result') results.push(part['toolCallId'])
+    }
+  }
+  const alone = [
+    ...calls.filter((id) => !results.includes(id)),
+    ...results.filter((id) => !calls.includes(id)),
+  ]
+  if (alone.length > 0)
+    throw new InvalidAnswer(`Expected each tool call with its result, got ${alone.length} of them alone.`)
+  // Checked above as far as the runtime depends on it.
+  return answer as LanguageModelV4Prompt
+}
+
+function partsOf(
+  { role, content }: { readonly [field: string]: unknown },
+  index: number,
+): readonly { readonly [field: string]: unknown }[] {
+  if (!REQUEST_ROLES.includes(role))
+    throw new InvalidAnswer(`Expected messages[${index}] to have a role of ${REQUEST_ROLES.join(', ')}.`)
+  if (role === 'system' ? typeof content !== 'string' : !Array.isArray(content))
+    throw new InvalidAnswer(
+      `Expected content of messages[${index}] to be ${role === 'system' ? 'a text' : 'a list of parts'}.`,
+    )
+  if (!Array.isArray(content)) return []
+  return content.map((part: unknown) => asFields(part, `content of messages[${index}] as a list of parts`))
 }
 
 /** The hooks of a tool call's result, in this order. */

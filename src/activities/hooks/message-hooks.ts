@@ -1,12 +1,21 @@
+/**
+ * The hooks of the points about a message: before and after it is created or updated.
+ *
+ * Owns: what each point gives to a hook and accepts from it, and that no hook runs within such a hook.
+ * Does not own: how hooks are called and what they share (hook-batch.ts).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { isDeepStrictEqual } from 'node:util'
+
 import type { MessageUpdates } from '../../definitions/thread-state.js'
 import type { Message } from '../../protocol/message.js'
 import { messageOfDraft } from '../../store/messages/message-row.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import type { MessageHooks } from '../thread-state/messages.js'
 import { kindOf } from '../thread-state/strict-json.js'
-import { acceptMessage, asFields } from './hook-answers.js'
-import { InvalidAnswer, isWithinMessageHook } from './hook-batch.js'
-import type { Chained, HookBatch } from './hook-batch.js'
+import { asFields, changeOf } from './hook-answers.js'
+import { InvalidAnswer } from './hook-batch.js'
+import type { HookBatch } from './hook-batch.js'
 
 /**
  * The hooks around messages that a tool or another hook injects or changes. Within a hook about a message no hook runs: it
@@ -33,6 +42,17 @@ export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   }
 }
 
+/** Follows the async call and is no flag of the batch: a tool may inject two messages at the same time. */
+const withinMessageHook = new AsyncLocalStorage<true>()
+
+function isWithinMessageHook(): boolean {
+  return withinMessageHook.getStore() === true
+}
+
+function withinHook<Answer>(execute: () => Answer): Answer {
+  return withinMessageHook.run(true, execute)
+}
+
 const CREATE_POINTS = ['before_create_message', 'after_create_message'] as const
 
 export function hasCreateHooks(batch: HookBatch): boolean {
@@ -44,9 +64,9 @@ export async function beforeCreate(
   batch: HookBatch,
   message: Message,
   strict: boolean,
-): Promise<Chained<Message>> {
+): Promise<{ readonly value: Message; readonly failure: { readonly error: unknown } | null }> {
   return batch.run('before_create_message', message, {
-    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    ask: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     accept: acceptMessage,
     messageId: message.id,
     endsWith: () => strict,
@@ -56,9 +76,23 @@ export async function beforeCreate(
 /** Runs the hooks after a message is created; the transaction that follows stores it. */
 export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_create_message', message, {
-    ask: (execute, state, value) => execute(state, structuredClone(value)),
+    ask: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     messageId: message.id,
   })
+}
+
+const CHANGEABLE: ReadonlySet<string> = new Set(['content', 'silent', 'metadata', 'attachments'])
+
+/** Undefined for no answer, which leaves the message as it is. Fields that are left out stay as they were. @throws InvalidAnswer */
+function acceptMessage(answer: unknown, message: Message): Message | undefined {
+  if (answer === undefined || answer === null) return undefined
+  const given = asFields(answer, 'a message')
+  for (const [name, value] of Object.entries(given)) {
+    if (CHANGEABLE.has(name) || value === undefined) continue
+    if (!isDeepStrictEqual(value, Reflect.get(message, name)))
+      throw new InvalidAnswer(`Expected ${name} of the message to be left as it is: a hook cannot change it.`)
+  }
+  return { ...message, ...changeOf(given, message) }
 }
 
 /**
@@ -89,7 +123,7 @@ async function beforeUpdate(
   updates: MessageUpdates,
 ): Promise<MessageUpdates> {
   const { value } = await batch.run('before_update_message', updates, {
-    ask: (execute, state, current) => execute(state, messageId, structuredClone(current)),
+    ask: (execute, state, current) => withinHook(() => execute(state, messageId, structuredClone(current))),
     accept: acceptUpdates,
     messageId,
   })
@@ -98,7 +132,7 @@ async function beforeUpdate(
 
 async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_update_message', message, {
-    ask: (execute, state, current) => execute(state, structuredClone(current)),
+    ask: (execute, state, current) => withinHook(() => execute(state, structuredClone(current))),
     messageId: message.id,
   })
 }
