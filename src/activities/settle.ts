@@ -52,7 +52,7 @@ import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import type { WrittenMessage } from './subagents/prepare-message.js'
 import { openAnyThread } from './thread-row.js'
 import { operationsOf } from './turn/model-step.js'
-import { missingOfRun } from './variables/missing-variables.js'
+import { missingOfRun } from './variables/variables-requests.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 

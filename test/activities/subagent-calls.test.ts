@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveVariables } from '../../src/activities/variables/resolve-variables.js'
+import { resolveVariables } from '../../src/activities/variables/variables.js'
 import { defineHook } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { findThread } from '../../src/store/threads/threads.js'

@@ -19,9 +19,8 @@ import { failed } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { givenPaths, givenText, mappedPaths, mappedText } from '../tool/tool-values.js'
-import { missingScoped } from '../variables/missing-variables.js'
-import type { RequiredVariables } from '../variables/missing-variables.js'
-import { agentGraph, resolveVariables } from '../variables/resolve-variables.js'
+import { agentGraph, missingScoped, resolveVariables } from '../variables/variables.js'
+import type { RequiredVariables } from '../variables/variables.js'
 import { enabledNow, notEnabled, scopeOf } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
 import { nameOfChild } from './report-text.js'
@@ -29,7 +28,7 @@ import { nameOfChild } from './report-text.js'
 type Refused = Extract<RequestedChildren, { readonly kind: 'refused' }>
 
 /** Plans the children of a call: what they begin with, or why the call cannot be done, in words for the model. */
-export type ChildPlan =
+type ChildPlan =
   | Refused
   | {
       readonly kind: 'children'
@@ -42,7 +41,7 @@ export type ChildPlan =
       readonly variables: RequiredVariables
     }
 
-export interface Asking extends ActivePrompt {
+interface Asking extends ActivePrompt {
   readonly input: PrepareChildInput
 }
 
@@ -266,7 +265,7 @@ function secretNames(registry: ActivityDependencies['registry'], agent: string):
 }
 
 /** The beginning of one child. */
-export interface RequestedChild {
+interface RequestedChild {
   /** The name of the instance. */
   readonly name: string
   readonly message: string
@@ -313,6 +312,3 @@ export async function instanceCapProblem(
     `Use subagent_message to give work to one that exists: ${names.join(', ')}.`
   )
 }
-
-/** Thrown inside a transaction to roll it back: another call has taken the last place. */
-export class InstanceCapReached extends Error {}

@@ -24,7 +24,7 @@ import type { Answered } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { withCutNote } from '../tool/call-result.js'
 import { TRY_AGAIN } from '../turn/answer-facts.js'
-import { missingOfRun } from '../variables/missing-variables.js'
+import { missingOfRun } from '../variables/variables-requests.js'
 import { cutToFit, reportText } from './report-text.js'
 
 /**

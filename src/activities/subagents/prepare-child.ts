@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { microseconds } from '../scope.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
@@ -33,8 +34,7 @@ import { commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import type { Redactor } from '../variables/redactor.js'
-import { childPlan, instanceCapProblem, InstanceCapReached } from './child-plan.js'
-import type { Asking, ChildPlan, RequestedChild } from './child-plan.js'
+import { childPlan, instanceCapProblem } from './child-plan.js'
 
 /**
  * The activity `prepareChild`: writes everything of the children of a call but their workflows: rows, files, first
@@ -214,10 +214,10 @@ function deferredResult(
   return { ...failed('', CODE, { subagentId }), content }
 }
 
-type PlannedChildren = Extract<ChildPlan, { readonly kind: 'children' }>
+type PlannedChildren = Extract<Awaited<ReturnType<typeof childPlan>>, { readonly kind: 'children' }>
 
 /** A child that is being written. */
-interface NewChild extends RequestedChild {
+type NewChild = PlannedChildren['children'][number] & {
   readonly prepared: PreparedChild
   /** Its place among the children of its call, from 0. */
   readonly place: number
@@ -234,10 +234,10 @@ interface NewChildren {
 /** Gives the children their ids, and runs the hooks of the parent for each. */
 async function newChildren(
   dependencies: ActivityDependencies,
-  { input, content }: Asking,
+  hooking: Hooking,
   { subject: { binding }, children: requested }: PlannedChildren,
 ): Promise<NewChildren> {
-  const hooks = childHooks(dependencies, { input, content })
+  const hooks = childHooks(dependencies, hooking)
   const children: NewChild[] = []
   for (const [place, child] of requested.entries()) {
     const reference = randomUUID()
@@ -427,3 +427,6 @@ async function registerChild(tx: Writer, written: Written): Promise<void> {
 function nameOf({ name }: NewChild): string {
   return name.trim().slice(0, LIMITS.nameLength)
 }
+
+/** Thrown inside a transaction to roll it back: another call has taken the last place. */
+class InstanceCapReached extends Error {}

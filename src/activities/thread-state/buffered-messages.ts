@@ -4,6 +4,7 @@
  * Invariant: a page is the one that the store would answer if the call were committed now.
  */
 import type { Message } from '../../protocol/message.js'
+import { messageOfDraft } from '../../store/messages/message-row.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import { listMessages } from '../../store/messages/transcript.js'
 import type { ListMessages } from '../../store/messages/transcript.js'
@@ -17,7 +18,7 @@ interface ChangedMessage {
 }
 
 /** The messages that a call has added and changed. */
-export interface BufferedMessages {
+interface BufferedMessages {
   /** The same ids in each attempt, so that a tool may hand them on. */
   nextId(): string
   add(kind: 'injected' | 'queued', message: NewMessage): void
@@ -29,8 +30,11 @@ export interface BufferedMessages {
   /** Null if the call deleted the message, undefined if the call did nothing to it. */
   find(id: string): Message | null | undefined
   queuedCount(): number
-  view(): BufferedView
+  /** @throws an error for options that are none */
+  page(options: PageOptions): Promise<{ messages: Message[]; total: number; hasMore: boolean }>
 }
+
+type PageOptions = Omit<ListMessages, 'threadId' | 'before' | 'after'>
 
 /** Added messages in their order: the injected ones follow the transcript, the queued ones follow the queue. */
 interface BufferedView {
@@ -44,19 +48,20 @@ interface Added {
   readonly message: NewMessage
 }
 
-export function createBufferedMessages({
-  threadId,
-  originId,
-}: {
+interface BufferedMessagesOptions {
+  readonly store: Store
   readonly threadId: string
   readonly originId: string
-}): BufferedMessages {
+}
+
+export function createBufferedMessages(options: BufferedMessagesOptions): BufferedMessages {
+  const { store, threadId, originId } = options
   const added = new Map<string, Added>()
   const changed = new Map<string, ChangedMessage>()
   let made = 0
 
   function ofKind(kind: Added['kind']): readonly Message[] {
-    return [...added.values()].flatMap((one) => (one.kind === kind ? [messageOf(one.message)] : []))
+    return [...added.values()].flatMap((one) => (one.kind === kind ? [messageOfDraft(one.message)] : []))
   }
 
   return {
@@ -74,52 +79,25 @@ export function createBufferedMessages({
     },
     find(id) {
       const message = added.get(id)?.message
-      return message === undefined ? changed.get(id)?.current : messageOf(message)
+      return message === undefined ? changed.get(id)?.current : messageOfDraft(message)
     },
     queuedCount: () => ofKind('queued').length,
-    view: () => ({
-      injected: ofKind('injected'),
-      queued: ofKind('queued'),
-      changed: [...changed.values()],
-    }),
+    page: (page) =>
+      listWithBuffered(
+        store,
+        { ...page, threadId },
+        { injected: ofKind('injected'), queued: ofKind('queued'), changed: [...changed.values()] },
+      ),
   }
 }
-
-/** The message as it will be stored, without a position. */
-export function messageOf(message: NewMessage): Message {
-  const { id, role, content, createdAt, silent = false, metadata = null, prompt = null } = message
-  return {
-    id,
-    role,
-    content,
-    name: null,
-    tool_calls: null,
-    tool_call_id: null,
-    created_at: createdAt,
-    parent_id: null,
-    depth: 0,
-    silent,
-    metadata: metadata === null ? null : structuredClone(metadata),
-    status: message.status ?? 'completed',
-    tool_status: null,
-    attachments: message.attachments ?? [],
-    reasoning_content: null,
-    finish_reason: null,
-    prompt,
-    subagent_id: message.subagentId ?? null,
-    position: null,
-  }
-}
-
-type PageOptions = Omit<ListMessages, 'before' | 'after'>
 
 /** The highest limit that SQLite gets: `limit: Infinity` means all. */
 const ALL = 1_000_000_000
 
 /** The page that `listMessages` would answer if what the call did were stored. */
-export async function listWithBuffered(
+async function listWithBuffered(
   store: Store,
-  given: PageOptions,
+  given: PageOptions & Pick<ListMessages, 'threadId'>,
   { injected, queued, changed }: BufferedView,
 ): Promise<{ messages: Message[]; total: number; hasMore: boolean }> {
   const options = { ...given, order: orderOf(given.order) }

@@ -12,7 +12,7 @@
  * B3: `commit` can run again after a rollback and writes the same rows.
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
-import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
+import type { ExecutionState, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
@@ -29,14 +29,12 @@ import type { StoredContent } from './files.js'
 import { createCallGate } from './journal.js'
 import type { BufferedWrite, CallGate, Journal, StateOrigin } from './journal.js'
 import { createThreadState } from './members.js'
-import { resolveAttachments } from './message-input.js'
-import type { GivenAttachment } from './message-input.js'
+import { resolveAttachments } from './file-members.js'
 import type { MessageHooks } from './messages.js'
-import { createRelatives, openRelative } from './relatives.js'
-import type { Relatives } from './relatives.js'
+import { createRelatives } from './relatives.js'
 import { jsonProblem } from './strict-json.js'
 import { commitParts, openParts } from './thread-overlays.js'
-import type { OpenParts, Relative, StatePlace, StateThread } from './thread-overlays.js'
+import type { Relative, StatePlace } from './thread-overlays.js'
 import type { Millis } from '../../protocol/time.js'
 import { toMicros } from '../../protocol/time.js'
 
@@ -44,7 +42,7 @@ export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
   readonly threadId: string
   /** Given where the thread's row is written only with this state's commit; otherwise the row is read. */
-  readonly thread?: StateThread
+  readonly thread?: StatePlace['thread']
   /** Name of the active agent. */
   readonly agent: string
   /** The workflow's time in milliseconds. */
@@ -94,7 +92,7 @@ export interface BufferedState {
    * Attachments of the call's result: new files are written as those of a queued message, others must exist. To be called
    * before `close`. @throws an error that says what is wrong with one of them
    */
-  readonly attach: (files: readonly GivenAttachment[]) => Promise<readonly AttachmentRef[]>
+  readonly attach: (files: NonNullable<QueuedMessage['attachments']>) => Promise<readonly AttachmentRef[]>
   /** Writes a file whose bytes are in the blob store already. To be called before `close`. @throws FileError */
   readonly place: (path: string, content: StoredContent) => Promise<void>
   /** Adds a write behind those that were made through `state` so far. To be called before `close`. */
@@ -143,7 +141,7 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     write: (write) => own.journal.add(write),
     close,
     async settled() {
-      await own.emitter.settled()
+      await own.settled()
       await own.relatives.settled()
     },
     resultMetadata: () => (notified.length === 0 ? null : { parent_notifications: [...notified] }),
@@ -177,7 +175,7 @@ async function readThread({
 }
 
 /** The columns that a state shows; not the snapshot, which is large. */
-function stateThread(db: Reader, threadId: string): Promise<StateThread | undefined> {
+function stateThread(db: Reader, threadId: string): Promise<StatePlace['thread'] | undefined> {
   return db
     .selectFrom('threads')
     .select(['user_id', 'created_at', 'terminated_at', 'terminate_requested_at', 'parent_thread_id'])
@@ -192,9 +190,9 @@ interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'reda
   readonly notified: string[]
 }
 
-interface OwnThread extends OpenParts {
+type OwnThread = ReturnType<typeof openParts> & {
   readonly state: ThreadState
-  readonly relatives: Relatives
+  readonly relatives: ReturnType<typeof createRelatives>
 }
 
 function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
@@ -202,11 +200,7 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   const { thread, children, context, gate, redactor, notified } = opened
   const now = toMicros(options.now)
   const shared = { dependencies, gate, redactor, now, from: { threadId, id: origin.id } }
-  const relatives: Relatives = createRelatives({
-    ...{ store: dependencies.store, threadId, gate },
-    own: () => own,
-    open: (found) => openRelative({ ...shared, relatives }, found),
-  })
+  const relatives = createRelatives({ ...shared, own: () => own })
   const facts = options.execution
   const plan = content?.plan ?? null
   const parts = openParts({

@@ -30,7 +30,6 @@ import { createCallGate } from './journal.js'
 import type { CallGate } from './journal.js'
 import { makeMethods, methodOf } from './members.js'
 import { watchPromises } from './watched-promises.js'
-import type { WatchedPromises } from './watched-promises.js'
 
 interface EndpointStateOptions {
   readonly dependencies: ActivityDependencies
@@ -101,7 +100,7 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
   if (state === null) throw new ThreadNotFoundError(options.threadId)
   return {
     state,
-    settled: () => allBegun(() => begun, promises),
+    settled: () => allBegun(() => begun, promises.settled),
     async close(patience) {
       gate.close()
       await withinTime(Promise.allSettled([begun, ...underWay]), patience)
@@ -112,11 +111,11 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
 }
 
 /** Waits for the members that answer at once and for the promises, and for what they begin. @throws the first failure */
-async function allBegun(begun: () => Promise<unknown>, promises: WatchedPromises): Promise<void> {
+async function allBegun(begun: () => Promise<unknown>, settled: () => Promise<void>): Promise<void> {
   for (;;) {
     const last = begun()
     // Waits for both, also when one fails: work that goes on after the caller is answered would be lost.
-    const ends = await Promise.allSettled([promises.settled(), last])
+    const ends = await Promise.allSettled([settled(), last])
     // A handler of a promise may have begun more.
     if (begun() !== last) continue
     for (const end of ends) if (end.status === 'rejected') throw end.reason

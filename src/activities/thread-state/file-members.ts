@@ -1,20 +1,25 @@
 /**
- * The members of `ThreadState` that are about files, and the bytes of files: what a tool gives, streams, and search.
+ * The members of `ThreadState` that are about files, attachments, and the bytes of both: content that code passes, streams,
+ * and search.
  */
-import { createContext, Script } from 'node:vm'
-import type { FileChunk, ThreadState } from '../../definitions/thread-state.js'
+
+import { Script, createContext } from 'node:vm'
+
+import type { FileChunk, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { FileRecord } from '../../protocol/message.js'
+import type { AttachmentRef, FileRecord } from '../../protocol/message.js'
 import type { BlobStore } from '../../store/files/blob-store.js'
+import { nameOf } from '../../store/files/file-row.js'
 import type { StoredFile } from '../../store/files/file-row.js'
 import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import { StoreError } from '../../store/store-error.js'
 import type { FilesOverlay, StoredContent } from './files.js'
 import type { CallGate } from './journal.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
+import { attachmentRef } from '../../store/files/attachments.js'
 
 /** The members of `ThreadState` that are about files. */
-export type FileMembers = Pick<
+type FileMembers = Pick<
   ThreadState,
   | 'writeFile'
   | 'readFile'
@@ -117,7 +122,7 @@ interface GivenContent {
 const MIME_TYPE_LENGTH = 255
 
 /** Checks the content at once; the function that it answers puts the bytes into the blob store. @throws an error that says what is wrong */
-export function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
+function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
   const { named, mimeType } = given
   if (typeof mimeType !== 'string' || mimeType === '' || mimeType.length > MIME_TYPE_LENGTH)
     throw new Error(
@@ -172,9 +177,12 @@ function pixels(value: unknown, named: string): number | null {
 
 /** Larger files are not searched. */
 const FILE_BYTES = 1024 * 1024
+
 /** Lines in all: more would not fit into a model's context. */
 const MATCHES = 1000
+
 const LINE_LENGTH = 1000
+
 /** Milliseconds of matching in all. The worker does nothing else meanwhile, and heartbeats must not be late. */
 const TIME = 2000
 
@@ -281,4 +289,57 @@ async function* splitEvenly(chunks: AsyncIterable<Uint8Array>, size: number): As
     }
   }
   yield piece.slice(0, filled)
+}
+
+/** A new file, or a file of the thread by reference or path. */
+type GivenAttachment = NonNullable<QueuedMessage['attachments']>[number]
+
+interface AttachmentTarget {
+  readonly files: FilesOverlay
+  readonly blobs: BlobStore
+}
+
+/** Writes new files under /attachments; others must exist. @throws an error that says what is wrong with one */
+export async function resolveAttachments(
+  target: AttachmentTarget,
+  given: readonly GivenAttachment[],
+): Promise<readonly AttachmentRef[]> {
+  const references: AttachmentRef[] = []
+  for (const attachment of given) references.push(await resolve(target, attachment))
+  return references
+}
+
+async function resolve({ files, blobs }: AttachmentTarget, given: GivenAttachment): Promise<AttachmentRef> {
+  if (typeof given === 'string') return existing(files, given)
+  if (typeof given !== 'object' || given === null)
+    throw new Error(`Expected an attachment to be a file, a reference or a path, got ${kindOf(given)}.`)
+  if ('path' in given) {
+    const { description } = given
+    return { ...(await existing(files, given.path)), ...(description === undefined ? {} : { description }) }
+  }
+  const { name, data, mimeType, width, height } = given
+  if (typeof name !== 'string' || name === '')
+    throw new Error(`Expected an attachment to have a name, got ${kindOf(name)}.`)
+  const content = {
+    named: `the attachment ${name}`,
+    data,
+    encoding: 'base64',
+    mimeType,
+    width,
+    height,
+  } as const
+  return attachmentRef(await files.putAttachment(name, prepareContent(blobs, content)))
+}
+
+async function existing(files: FilesOverlay, path: string): Promise<AttachmentRef> {
+  const file = await files.stat(path)
+  if (file !== null && !file.isDirectory) return attachmentRef(file)
+  const came = file === null ? 'no such file' : 'a folder'
+  throw new Error(`Expected the attachment ${path} to be a file of this thread, got ${came}: write it first.`)
+}
+
+/** The reference to the same file at the path where the commit put it. */
+export function atNewPath(file: AttachmentRef, moved: ReadonlyMap<string, string>): AttachmentRef {
+  const path = moved.get(file.path)
+  return path === undefined ? file : { ...file, id: path, path, name: nameOf(path) }
 }

@@ -7,8 +7,11 @@
  * J2: nothing is added after the call's gate is closed.
  * J3: ids are made from the origin's id, so each attempt of the call makes the same ones.
  */
+
 import { createHash } from 'node:crypto'
+
 import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -104,15 +107,6 @@ export function senderOf(origin: StateOrigin): MessageSender {
   return origin.kind === 'call' ? 'tool' : origin.kind
 }
 
-/** The metadata of a message: one that an effect writes names the effect. */
-export function metadataOf(
-  origin: StateOrigin,
-  given: Record<string, unknown> | null,
-): Record<string, unknown> | null {
-  if (origin.kind !== 'effect') return given
-  return { ...given, scheduledEffect: { id: origin.id, name: origin.name } }
-}
-
 /** Room for suffixes, in characters. */
 const ROOM = 16
 
@@ -158,4 +152,16 @@ export function createTurns(): <Result>(work: () => Promise<Result>) => Promise<
     last = result.catch(() => undefined)
     return result
   }
+}
+
+/** Warns that a message or a tool call was dropped. */
+export function queueFull(origin: StateOrigin, messageId?: string): Fact {
+  return fact(
+    'runtime.warning',
+    {
+      code: 'queue_full',
+      message: 'Something that a tool queued was dropped: the queue of its thread is full.',
+    },
+    { ...scopeOf(origin), ...(messageId === undefined ? {} : { messageId }) },
+  )
 }

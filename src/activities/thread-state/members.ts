@@ -28,10 +28,10 @@ type MethodName = {
 }[keyof ThreadState]
 
 /** The members that are functions. */
-export type Methods = Pick<ThreadState, MethodName>
+type Methods = Pick<ThreadState, MethodName>
 
 /** The members that are no functions. */
-export type Properties = Omit<ThreadState, MethodName>
+type Properties = Omit<ThreadState, MethodName>
 
 /** What of the arguments is stored without secrets (M3). `labels`: all but the second one, which is the tool's own bytes. */
 type Redaction = 'arguments' | 'labels' | 'none'
@@ -180,12 +180,16 @@ export function methodOf(methods: Methods, name: MethodName): Method {
   return methods[name] as Method
 }
 
-/** One thread behind the gate of one call. */
-interface StateParts {
-  readonly gate: CallGate
-  readonly redactor: Redactor
+/** All members of the state of one thread, before the call's rules are put around them. */
+export interface MemberParts {
   readonly known: Properties
   readonly methods: Methods
+}
+
+/** One thread behind the gate of one call. */
+interface StateParts extends MemberParts {
+  readonly gate: CallGate
+  readonly redactor: Redactor
 }
 
 /** The one object that tools know. Each member is refused once the gate is closed (M2), and stores no secrets (M3). */

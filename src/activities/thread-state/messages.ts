@@ -1,9 +1,9 @@
 /**
  * The messages of one thread as one call sees and changes them.
  *
- * Owns: what a call may inject, queue, change and delete; the hooks around that; how it is committed.
- * Does not own: what the call has done so far and how it is read (buffered-messages.ts), the shape of what a tool gives
- * (message-input.ts), delivery and positions (store/messages).
+ * Owns: what a call may inject, queue, change and delete; the checks of what it passes; the hooks around that; the commit.
+ * Does not own: the buffer of the call and how messages are read with it (buffered-messages.ts), attachments
+ * (file-members.ts), delivery and positions (store/messages).
  *
  * Invariants:
  * MS1: an injected message has its position from the commit on; a queued one has it when a step delivers it.
@@ -11,14 +11,21 @@
  *      run, since the step in flight is not known there.
  * MS3: a full queue refuses a message while the code can still be told, and drops it with a warning at the commit.
  */
+
 import { randomUUID } from 'node:crypto'
-import type { MessageUpdates, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
+
+import type {
+  InjectedMessage,
+  MessageUpdates,
+  QueuedMessage,
+  ThreadState,
+} from '../../definitions/thread-state.js'
 import { fact } from '../../protocol/facts.js'
-import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
 import { digestOf } from '../../store/digest.js'
 import { appendMessage } from '../../store/messages/delivery.js'
+import { messageOfDraft } from '../../store/messages/message-row.js'
 import type { NewMessage } from '../../store/messages/message-row.js'
 import {
   changeMessage,
@@ -31,12 +38,12 @@ import { findMessage, isMessageIdTaken } from '../../store/messages/transcript.j
 import type { Store, Writer } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
-import { createBufferedMessages, listWithBuffered, messageOf } from './buffered-messages.js'
-import type { BufferedMessages } from './buffered-messages.js'
+import { createBufferedMessages } from './buffered-messages.js'
 import type { FilesOverlay } from './files.js'
-import { createTurns, metadataOf, scopeOf, senderOf } from './journal.js'
+import { createTurns, queueFull, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
-import { atNewPath, checkInjected, checkQueued, checkUpdates, resolveAttachments } from './message-input.js'
+import { atNewPath, resolveAttachments } from './file-members.js'
+import { jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** The members of `ThreadState` that are about messages. */
@@ -51,7 +58,7 @@ interface MessagesOverlay extends MessageMembers {
   readonly notify: (notice: ChildNotice) => Promise<void>
 }
 
-export interface ChildNotice {
+interface ChildNotice {
   readonly content: string
   /** The child's thread id. */
   readonly reference: string
@@ -71,7 +78,7 @@ interface MessagesOverlayOptions {
 
 export function createMessagesOverlay(options: MessagesOverlayOptions): MessagesOverlay {
   const { store, threadId, files, journal, origin, hooks } = options
-  const buffered = createBufferedMessages({ threadId, originId: origin.id })
+  const buffered = createBufferedMessages({ store, threadId, originId: origin.id })
   const inTurn = createTurns()
   const common = { threadId, createdAt: options.now, sentBy: senderOf(origin) } as const
 
@@ -89,7 +96,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   }
 
   return {
-    getMessages: (page = {}) => listWithBuffered(store, { ...page, threadId }, buffered.view()),
+    getMessages: (page = {}) => buffered.page(page),
     async getMessage(messageId) {
       const known = buffered.find(messageId)
       return known === undefined ? store.read((db) => findMessage(db, threadId, messageId)) : known
@@ -106,8 +113,8 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
         return kept === undefined ? {} : commitInjected(tx, origin, kept)
       })
       buffered.add('injected', message)
-      if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOf(message))
-      return messageOf(message)
+      if (hooks !== null) await hooks.hooks.afterCreate(hooks.state(), messageOfDraft(message))
+      return messageOfDraft(message)
     },
     queueMessage: (given) => inTurn(() => queue(given, {})),
     notify: ({ content, reference: subagentId }) =>
@@ -132,7 +139,7 @@ export interface MessageHooks {
 }
 
 /** The hooks with the state that they get; null without hooks, so that no promise is awaited for them. */
-export type BoundMessageHooks = {
+type BoundMessageHooks = {
   readonly hooks: MessageHooks
   readonly state: () => ThreadState
 } | null
@@ -142,7 +149,7 @@ async function hookedMessage(
   message: NewMessage,
   { hooks, state }: NonNullable<BoundMessageHooks>,
 ): Promise<NewMessage> {
-  const hooked = await hooks.beforeCreate(state(), messageOf(message))
+  const hooked = await hooks.beforeCreate(state(), messageOfDraft(message))
   return { ...message, ...checkInjected({ ...hooked, role: message.role } as never) }
 }
 
@@ -151,7 +158,7 @@ interface MessageChangesOptions {
   readonly threadId: string
   readonly journal: Journal
   readonly origin: StateOrigin
-  readonly buffered: BufferedMessages
+  readonly buffered: ReturnType<typeof createBufferedMessages>
   readonly hooks: BoundMessageHooks
 }
 
@@ -175,7 +182,7 @@ function createMessageChanges(
   async function applied(messageId: string, updates: MessageUpdates): Promise<Message> {
     const added = buffered.added(messageId)
     if (added !== undefined) {
-      const current = merged(messageOf(added), updates)
+      const current = merged(messageOfDraft(added), updates)
       const { content, silent, metadata } = current
       buffered.replace({ ...added, content, silent, metadata })
       return current
@@ -281,18 +288,6 @@ async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string>
   return (await isMessageIdTaken(tx, threadId, id)) ? randomUUID() : id
 }
 
-/** Warns that a message or a tool call was dropped. */
-export function queueFull(origin: StateOrigin, messageId?: string): Fact {
-  return fact(
-    'runtime.warning',
-    {
-      code: 'queue_full',
-      message: 'Something that a tool queued was dropped: the queue of its thread is full.',
-    },
-    { ...scopeOf(origin), ...(messageId === undefined ? {} : { messageId }) },
-  )
-}
-
 interface Queueing {
   readonly threadId: string
   /** How many messages the call has queued so far. */
@@ -312,4 +307,81 @@ async function assertQueueTakes(store: Store, { threadId, added }: Queueing): Pr
     throw new Error(
       `Expected at most ${LIMITS.queuedItems} queued messages, got another one: wait for an answer.`,
     )
+}
+
+/** A message that was checked. Its metadata is a copy, which later changes of the tool do not reach. */
+interface CheckedMessage<Role extends string> {
+  readonly role: Role
+  readonly content: string
+  readonly silent: boolean
+  readonly metadata: Record<string, unknown> | null
+}
+
+/** @throws an error that says what is wrong with it */
+function checkInjected(message: InjectedMessage): CheckedMessage<InjectedMessage['role']> {
+  return check(message, { call: 'injectMessage', roles: ['system', 'user', 'assistant'], mayBeEmpty: false })
+}
+
+/** Does not look into the attachments, which `resolveAttachments` does. @throws an error that says what is wrong */
+function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessage['role']> {
+  const { attachments } = asObject(message, 'queueMessage')
+  if (attachments !== undefined && !Array.isArray(attachments))
+    throw new Error(`Expected the attachments of queueMessage to be a list, got ${kindOf(attachments)}.`)
+  const mayBeEmpty = attachments !== undefined && attachments.length > 0
+  return check(message, { call: 'queueMessage', roles: ['user', 'assistant'], mayBeEmpty })
+}
+
+/** @throws an error that says what is wrong with it */
+function checkUpdates(updates: MessageUpdates): MessageUpdates {
+  const { content, silent, metadata } = asObject(updates, 'updateMessage')
+  if (content !== undefined && (typeof content !== 'string' || content === ''))
+    throw new Error(`Expected the content of updateMessage to have text, got ${kindOf(content)}.`)
+  if (silent !== undefined && typeof silent !== 'boolean')
+    throw new Error(`Expected silent of updateMessage to be true or false, got ${kindOf(silent)}.`)
+  return {
+    ...(content === undefined ? {} : { content }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(metadata == null ? {} : { metadata: { ...jsonObjectCopy(metadata, 'metadata') } }),
+  }
+}
+
+interface Rules<Role> {
+  readonly call: string
+  readonly roles: readonly Role[]
+  /** Only with attachments: providers refuse a message that has neither text nor files. */
+  readonly mayBeEmpty: boolean
+}
+
+function check<Role extends string>(
+  message: unknown,
+  { call, roles, mayBeEmpty }: Rules<Role>,
+): CheckedMessage<Role> {
+  const { role, content, silent = false, metadata } = asObject(message, call)
+  const known = roles.find((one) => one === role)
+  if (known === undefined) {
+    const came = typeof role === 'string' ? `"${role}"` : kindOf(role)
+    throw new Error(`Expected the role of ${call} to be one of ${roles.join(', ')}, got ${came}.`)
+  }
+  if (typeof content !== 'string')
+    throw new Error(`Expected the content of ${call} to be a text, got ${kindOf(content)}.`)
+  if (content === '' && !mayBeEmpty)
+    throw new Error(`Expected the content of ${call} to have text, got none.`)
+  if (typeof silent !== 'boolean')
+    throw new Error(`Expected silent of ${call} to be true or false, got ${kindOf(silent)}.`)
+  const copy = metadata == null ? null : { ...jsonObjectCopy(metadata, 'metadata') }
+  return { role: known, content, silent, metadata: copy }
+}
+
+function asObject(message: unknown, call: string): { readonly [field: string]: unknown } {
+  if (typeof message === 'object' && message !== null) return { ...message }
+  throw new Error(`Expected ${call} to get a message, got ${kindOf(message)}.`)
+}
+
+/** The metadata of a message: one that an effect writes names the effect. */
+function metadataOf(
+  origin: StateOrigin,
+  given: Record<string, unknown> | null,
+): Record<string, unknown> | null {
+  if (origin.kind !== 'effect') return given
+  return { ...given, scheduledEffect: { id: origin.id, name: origin.name } }
 }

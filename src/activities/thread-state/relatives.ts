@@ -18,18 +18,18 @@ import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
-import type { Reader, Store, Writer } from '../../store/store.js'
+import type { Reader, Writer } from '../../store/store.js'
 import { registeredChildren } from '../../store/threads/child-registry.js'
 import { findChild } from '../../store/threads/children.js'
 import { findThread, requestTermination } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
-import type { VariableScope } from '../variables/resolve-variables.js'
-import type { BufferedWrite, CallGate, Written } from './journal.js'
+import type { VariableScope } from '../variables/variables.js'
+import type { BufferedWrite, Written } from './journal.js'
 import { createThreadState, makeMethods, methodOf } from './members.js'
 import type { Access } from './members.js'
 import { commitParts, openParts } from './thread-overlays.js'
-import type { Family, Relative, StatePlace } from './thread-overlays.js'
+import type { Relative, StatePlace } from './thread-overlays.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** Another thread with what the call did to it. */
@@ -40,7 +40,7 @@ interface OpenRelative extends Relative {
 }
 
 /** The threads around one thread, and what the call did to them. */
-export interface Relatives extends Family {
+type Relatives = StatePlace['relatives'] & {
   /** Waits until the events that the call emitted to them are stored, or their write has failed. */
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<Required<Written>>
@@ -58,16 +58,14 @@ interface FoundRelative {
   readonly countTell: () => void
 }
 
-interface RelativesOptions {
-  readonly store: Store
-  readonly threadId: string
-  readonly gate: CallGate
+interface RelativesOptions extends Omit<Shared, 'relatives'> {
   /** The call's own thread: a lookup may lead back to it. */
   readonly own: () => Relative
-  readonly open: (found: FoundRelative) => OpenRelative
 }
 
-export function createRelatives({ store, threadId, gate, own, open }: RelativesOptions): Relatives {
+export function createRelatives({ own, ...options }: RelativesOptions): Relatives {
+  const { gate } = options
+  const { store } = options.dependencies
   const opened = new Map<string, OpenRelative>()
   let tells = 0
 
@@ -80,7 +78,7 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
   }
 
   async function relative(thread: ThreadRecord, sentBy: 'child' | 'parent'): Promise<Relative> {
-    if (thread.id === threadId) return own()
+    if (thread.id === options.from.threadId) return own()
     const known = opened.get(thread.id)
     if (known !== undefined) return known
     const [children, isDeferred] = await store.read((db) =>
@@ -89,12 +87,14 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
     // A lookup that waited for the database while the call ended must not reach the commit.
     gate.assertOpen()
     // Another lookup of the same thread may have finished before (R1).
-    const found = opened.get(thread.id) ?? open({ thread, children, isDeferred, sentBy, countTell })
+    const found =
+      opened.get(thread.id) ??
+      openRelative({ ...options, relatives }, { thread, children, isDeferred, sentBy, countTell })
     opened.set(thread.id, found)
     return found
   }
 
-  return {
+  const relatives: Relatives = {
     async parentOf(parentId) {
       const thread = parentId === null ? null : await store.read((db) => findThread(db, parentId))
       return thread === null ? null : relative(thread, 'child')
@@ -118,6 +118,7 @@ export function createRelatives({ store, threadId, gate, own, open }: RelativesO
       return { operations, events }
     },
   }
+  return relatives
 }
 
 async function waitsForVariables(
@@ -166,7 +167,7 @@ type Shared = Pick<StatePlace, 'dependencies' | 'gate' | 'redactor' | 'relatives
 const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not here: use its queueTool.'
 
 /** Opens a parent or a child for a call: no run of it is at hand, and its hooks do not run. */
-export function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
+function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
   const { dependencies, from, now } = shared
   const { thread, children, isDeferred, sentBy, countTell } = found
   const { id: threadId } = thread
@@ -202,7 +203,7 @@ export function openRelative(shared: Shared, found: FoundRelative): OpenRelative
     state: createThreadState({ gate, redactor, known: opened.known, methods }),
     notify: rules.tell(opened.notify),
     isChanged: () => changed,
-    settled: opened.emitter.settled,
+    settled: opened.settled,
     commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
   }
 }

@@ -16,33 +16,28 @@ import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { publishStatus } from '../publish-status.js'
 import type { Redactor } from '../variables/redactor.js'
-import type { VariableScope } from '../variables/resolve-variables.js'
+import type { VariableScope } from '../variables/variables.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files.js'
 import type { FilesOverlay } from './files.js'
 import { createJournal } from './journal.js'
 import type { BufferedWrite, CallGate, Journal, StateOrigin, Written } from './journal.js'
-import type { Methods, Properties } from './members.js'
+import type { MemberParts } from './members.js'
 import { createMessagesOverlay } from './messages.js'
-import type { BoundMessageHooks, ChildNotice } from './messages.js'
 import { kindOf } from './strict-json.js'
-import { createValuesOverlay, createVariablesOverlay } from './values.js'
-import type { ValuesOverlay } from './values.js'
-import { createEffectsOverlay, createEmitter, createQueuedTools } from './work.js'
-import type { Emitter } from './work.js'
+import { createValuesOverlay } from './values.js'
+import { createWorkOverlay } from './work.js'
 import type { Micros } from '../../protocol/time.js'
-
-/** What a state shows of its thread. */
-export type StateThread = Pick<
-  ThreadRecord,
-  'user_id' | 'created_at' | 'terminated_at' | 'terminate_requested_at' | 'parent_thread_id'
->
 
 /** The thread that is opened, and whose state it is opened for. */
 export interface StatePlace {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
-  readonly thread: StateThread
+  /** What the state shows of its thread. */
+  readonly thread: Pick<
+    ThreadRecord,
+    'user_id' | 'created_at' | 'terminated_at' | 'terminate_requested_at' | 'parent_thread_id'
+  >
   readonly children: readonly SubagentRegistryEntry[]
   readonly origin: StateOrigin
   readonly gate: CallGate
@@ -51,7 +46,7 @@ export interface StatePlace {
   readonly context: ThreadState['context']
   /** Null outside of a run, and for another thread. */
   readonly execution: ((journal: Journal) => ExecutionState) | null
-  readonly hooks: BoundMessageHooks
+  readonly hooks: Parameters<typeof createMessagesOverlay>[0]['hooks']
   readonly invokeTool: ThreadState['invokeTool']
   readonly terminate: BufferedWrite
   readonly onNotified: (content: string) => void
@@ -59,50 +54,48 @@ export interface StatePlace {
 }
 
 /** The open overlays of one thread. */
-export interface OpenParts {
-  readonly known: Properties
-  readonly methods: Methods
+interface OpenParts extends MemberParts {
   /** A silent message from a child of this thread. */
-  readonly notify: (notice: ChildNotice) => Promise<void>
+  readonly notify: Notify
   readonly files: FilesOverlay
   readonly journal: Journal
-  readonly values: ValuesOverlay
-  readonly emitter: Emitter
+  readonly values: ReturnType<typeof createValuesOverlay>
+  /** Waits until all events of `emit` are stored, or their write has failed. */
+  readonly settled: () => Promise<void>
 }
+
+type Notify = ReturnType<typeof createMessagesOverlay>['notify']
 
 export function openParts(place: StatePlace): OpenParts {
   const { dependencies, scope, thread, origin, gate, redactor, now, relatives, onNotified } = place
-  const { store, registry } = dependencies
+  const { store } = dependencies
   const { threadId } = scope
   const journal = createJournal(gate)
   const files = createFilesOverlay({ store, threadId, now, gate })
-  const values = createValuesOverlay(store, threadId)
   const common = { dependencies, store, threadId, journal, origin, redactor, now }
-  const emitter = createEmitter(common)
+  const values = createValuesOverlay({ ...common, scope })
+  const work = createWorkOverlay(common)
   const { notify, ...messages } = createMessagesOverlay({
     ...common,
     files,
     prompt: scope.prompt,
     hooks: place.hooks,
   })
-  const methods: Methods = {
+  const methods: MemberParts['methods'] = {
     ...messages,
-    ...createDefinitionMembers(registry),
+    ...createDefinitionMembers(dependencies.registry),
     ...createFamilyMembers({ ...common, parentId: thread.parent_thread_id, relatives, onNotified }),
-    ...createVariablesOverlay({ ...common, scope }),
-    queueTool: createQueuedTools(common).queueTool,
+    ...values.members,
+    ...work.members,
     invokeTool: place.invokeTool,
-    ...createEffectsOverlay({ ...common, registry }),
-    emit: emitter.emit,
-    getValue: values.get,
-    setValue: async (key, value) => values.set(key, value),
     ...createFileMembers({ files, blobs: store.blobs, gate }),
     terminate: async () => journal.add(place.terminate),
   }
-  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, emitter }
+  const { settled } = work
+  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, settled }
 }
 
-function propertiesOf(place: StatePlace, journal: Journal): Properties {
+function propertiesOf(place: StatePlace, journal: Journal): MemberParts['known'] {
   const { scope, thread, execution, context, children } = place
   return {
     threadId: scope.threadId,
@@ -140,11 +133,11 @@ type FamilyMembers = Pick<ThreadState, 'getChildThread' | 'getParentThread' | 'n
 /** Another thread in the hands of a call. */
 export interface Relative {
   readonly state: ThreadState
-  readonly notify: (notice: ChildNotice) => Promise<void>
+  readonly notify: Notify
 }
 
 /** The threads around one thread, as they are looked up. */
-export interface Family {
+interface Family {
   /** Null for a root thread, and for a parent that is not in the store. */
   readonly parentOf: (parentId: string | null) => Promise<Relative | null>
   /** Null if the reference is no child of that thread. */

@@ -13,8 +13,8 @@ import type { Store, Writer } from '../../store/store.js'
 import { findVariables, getValue, putVariable, setValue } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { Redactor } from '../variables/redactor.js'
-import { declaredType, resolveVariables } from '../variables/resolve-variables.js'
-import type { ResolvedVariable, VariableScope } from '../variables/resolve-variables.js'
+import { declaredType, resolveVariables } from '../variables/variables.js'
+import type { ResolvedVariable, VariableScope } from '../variables/variables.js'
 import type { Journal } from './journal.js'
 import { jsonCopy } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
@@ -22,24 +22,40 @@ import type { Micros } from '../../protocol/time.js'
 /** Keys are in an index of the database, which bounds their length. */
 const KEY_LENGTH = 256
 
-/** A thread's values as one call sees them. */
-export interface ValuesOverlay {
-  readonly get: (key: string) => Promise<JsonValue>
-  /** `undefined` deletes. */
-  readonly set: (key: string, value: JsonValue | undefined) => void
-  commit(tx: Writer): Promise<void>
+/** A thread's values and variables as one call sees them. */
+interface ValuesOverlay {
+  readonly members: ValueMembers & VariableMembers
+  /** Writes the values; variables are writes of the journal. */
+  readonly commit: (tx: Writer) => Promise<void>
 }
 
-export function createValuesOverlay(store: Store, threadId: string): ValuesOverlay {
+type ValueMembers = Pick<ThreadState, 'getValue' | 'setValue'>
+type VariableMembers = Pick<ThreadState, 'env' | 'envType' | 'setEnv'>
+
+interface ValuesOverlayOptions {
+  readonly dependencies: ActivityDependencies
+  readonly scope: VariableScope
+  readonly journal: Journal
+  /** Learns each secret (V2). */
+  readonly redactor: Redactor
+  readonly now: Micros
+}
+
+export function createValuesOverlay(options: ValuesOverlayOptions): ValuesOverlay {
+  const { commit, ...values } = createBufferedValues(options.dependencies.store, options.scope.threadId)
+  return { members: { ...values, ...createVariableMembers(options) }, commit }
+}
+
+function createBufferedValues(store: Store, threadId: string): ValueMembers & Pick<ValuesOverlay, 'commit'> {
   /** As JSON (V1); undefined for a value that is deleted. */
   const written = new Map<string, string | undefined>()
   return {
-    async get(key) {
+    async getValue(key) {
       assertKey(key)
       if (!written.has(key)) return (await store.read((db) => getValue(db, threadId, key))) ?? null
       return parse(written.get(key)) ?? null
     },
-    set(key, value) {
+    async setValue(key, value) {
       assertKey(key)
       written.set(
         key,
@@ -62,19 +78,7 @@ function assertKey(key: unknown): void {
   throw new Error(`Expected the key of a value to be a text of 1 to ${KEY_LENGTH} characters, got ${came}.`)
 }
 
-interface VariablesOverlayOptions {
-  readonly dependencies: ActivityDependencies
-  readonly scope: VariableScope
-  readonly journal: Journal
-  /** Learns each secret (V2). */
-  readonly redactor: Redactor
-  readonly now: Micros
-}
-
-/** A thread's variables as one call sees them. */
-export function createVariablesOverlay(
-  options: VariablesOverlayOptions,
-): Pick<ThreadState, 'env' | 'envType' | 'setEnv'> {
+function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
   const { dependencies, scope, journal, redactor, now } = options
   const { store } = dependencies
   const { threadId } = scope

@@ -61,11 +61,11 @@ export function suppressUnhandled<Result>(source: Promise<Result>): Promise<Resu
 }
 
 /** The promises of one endpoint. */
-export interface WatchedPromises {
+interface WatchedPromises {
   /** Answers the promise of `work` as user code gets it. */
-  watch<Result>(work: () => Promise<Result>): Promise<Result>
+  readonly watch: <Result>(work: () => Promise<Result>) => Promise<Result>
   /** Waits until all of them are settled (W3). @throws the first rejection that user code has not handled */
-  settled(): Promise<void>
+  readonly settled: () => Promise<void>
 }
 
 export function watchPromises(): WatchedPromises {

@@ -6,7 +6,6 @@
  * K2: events are stored at once, whatever becomes of the call; a store that is down costs the call nothing.
  */
 import { createHash } from 'node:crypto'
-import type { Registry } from '../../definitions/known-definitions.js'
 import { namedTool } from '../../definitions/plan/listed-tools.js'
 import type { ScheduledEffect, ThreadState } from '../../definitions/thread-state.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
@@ -14,27 +13,48 @@ import { MessageRejectedError } from '../../protocol/errors.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import { appendQueuedTool, stageQueuedTool } from '../../store/messages/queued-tools.js'
 import { appendToolInvocation } from '../../store/messages/status-line.js'
-import type { Store, Writer } from '../../store/store.js'
+import type { Writer } from '../../store/store.js'
 import { endEffect, insertEffect, scheduledEffects } from '../../store/threads/effects.js'
 import type { ActivityDependencies } from '../activity.js'
-import { boundedId, createTurns, scopeOf, senderOf } from './journal.js'
+import { boundedId, createTurns, scopeOf, senderOf, queueFull } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
-import { queueFull } from './messages.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
 import { toMillisAfter } from '../../protocol/time.js'
 
 type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
 
+/** The work that one call starts for its thread. */
+interface WorkOverlay {
+  readonly members: EffectMembers & Pick<ThreadState, 'queueTool' | 'emit'>
+  /** Waits until all events of `emit` are stored, or their write has failed. */
+  readonly settled: () => Promise<void>
+}
+
+interface WorkOptions {
+  readonly dependencies: ActivityDependencies
+  readonly threadId: string
+  readonly journal: Journal
+  readonly origin: StateOrigin
+  readonly now: Micros
+}
+
+export function createWorkOverlay(options: WorkOptions): WorkOverlay {
+  const { emit, settled } = createEmitter(options)
+  return {
+    members: { ...createEffectMembers(options), queueTool: createQueueTool(options), emit },
+    settled,
+  }
+}
+
 /** The scheduled effects of a thread as one call sees them. */
-export function createEffectsOverlay(
-  options: BufferedEffectsOptions & { readonly registry: Registry },
-): EffectMembers {
-  const { registry, threadId, origin, now } = options
+function createEffectMembers(options: WorkOptions): EffectMembers {
+  const { threadId, origin, now } = options
+  const { registry } = options.dependencies
   const effects = createBufferedEffects(options)
   const opened = performance.now()
   const inTurn = createTurns()
@@ -102,16 +122,9 @@ interface BufferedEffects {
   readonly remove: (effect: ScheduledEffect) => void
 }
 
-interface BufferedEffectsOptions {
-  readonly store: Store
-  readonly threadId: string
-  readonly journal: Journal
-  readonly origin: StateOrigin
-  readonly now: Micros
-}
-
-function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects {
-  const { store, threadId, journal, origin, now } = options
+function createBufferedEffects(options: WorkOptions): BufferedEffects {
+  const { threadId, journal, origin, now } = options
+  const { store } = options.dependencies
   const added = new Map<string, ScheduledEffect>()
   // An effect that runs does not see itself as scheduled.
   const removed = new Set(origin.kind === 'effect' ? [origin.id] : [])
@@ -153,28 +166,18 @@ function createBufferedEffects(options: BufferedEffectsOptions): BufferedEffects
   }
 }
 
-interface QueuedToolsOptions {
-  readonly dependencies: ActivityDependencies
-  readonly threadId: string
-  readonly journal: Journal
-  readonly origin: StateOrigin
-  readonly now: Micros
-}
-
 /** Queues tool calls: behind those of the step, or outside of a step as items of the queue. */
-export function createQueuedTools(options: QueuedToolsOptions): Pick<ThreadState, 'queueTool'> {
+function createQueueTool(options: WorkOptions): ThreadState['queueTool'] {
   const { journal, origin } = options
   let made = 0
-  return {
-    queueTool(name, args) {
-      const called = checkToolName(name)
-      const given = jsonObjectCopy(args, `the arguments of the tool "${called}"`)
-      if (made >= LIMITS.queuedByCall)
-        throw new Error(`Expected at most ${LIMITS.queuedByCall} queued tools of one call, got another one.`)
-      const toolCallId = boundedId(`${origin.id}_q${made}`)
-      journal.add((tx) => commitTool(tx, options, { toolCallId, name: called, args: given }))
-      made += 1
-    },
+  return (name, args) => {
+    const called = checkToolName(name)
+    const given = jsonObjectCopy(args, `the arguments of the tool "${called}"`)
+    if (made >= LIMITS.queuedByCall)
+      throw new Error(`Expected at most ${LIMITS.queuedByCall} queued tools of one call, got another one.`)
+    const toolCallId = boundedId(`${origin.id}_q${made}`)
+    journal.add((tx) => commitTool(tx, options, { toolCallId, name: called, args: given }))
+    made += 1
   }
 }
 
@@ -186,7 +189,7 @@ interface GivenTool {
 
 async function commitTool(
   tx: Writer,
-  { dependencies, threadId, origin, now }: QueuedToolsOptions,
+  { dependencies, threadId, origin, now }: WorkOptions,
   given: GivenTool,
 ): Promise<Written> {
   const tool = { ...given, threadId, now, sentBy: senderOf(origin) }
@@ -228,21 +231,12 @@ function checkToolName(name: unknown): string {
 }
 
 /** Custom events, which are stored while the call runs (K2). */
-export interface Emitter {
-  /** @throws an error for what is no event */
-  readonly emit: (event: string, data: JsonValue) => void
-  /** Waits until all of them are stored, or their write has failed. */
-  readonly settled: () => Promise<void>
-}
-
-interface EmitterOptions {
-  readonly store: Store
-  readonly threadId: string
-  readonly origin: StateOrigin
-  readonly now: Micros
-}
-
-export function createEmitter({ store, threadId, origin, now }: EmitterOptions): Emitter {
+function createEmitter({
+  dependencies: { store },
+  threadId,
+  origin,
+  now,
+}: WorkOptions): Pick<ThreadState, 'emit'> & Pick<WorkOverlay, 'settled'> {
   let waiting: Fact[] = []
   let emitted = 0
   let writing: Promise<void> | undefined

@@ -31,7 +31,7 @@ import { assertFitting, commit, finish, finishForHolder, TooManyOperations } fro
 import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
-import { atNewPath } from '../thread-state/message-input.js'
+import { atNewPath } from '../thread-state/file-members.js'
 import { failed } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'

@@ -23,11 +23,8 @@ import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { openThread } from '../thread-row.js'
-import {
-  endVariablesRequests,
-  missingVariables,
-  openVariablesRequests,
-} from '../variables/missing-variables.js'
+import { endVariablesRequests, openVariablesRequests } from '../variables/variables-requests.js'
+import { missingVariables } from '../variables/variables.js'
 import { enabledSubagents } from '../variables/resolved-prompt.js'
 import { deriveCalls } from './bootstrap.js'
 import { runDrainHooks } from './drain-hooks.js'

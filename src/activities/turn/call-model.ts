@@ -32,11 +32,11 @@ import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import {
   endVariablesRequests,
-  missingVariables,
   openVariablesRequest,
   openVariablesRequests,
-} from '../variables/missing-variables.js'
-import type { RequiredVariables } from '../variables/missing-variables.js'
+} from '../variables/variables-requests.js'
+import { missingVariables } from '../variables/variables.js'
+import type { RequiredVariables } from '../variables/variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { activate, activationInput } from './activation.js'
 import { commitReply } from './answer-commit.js'

@@ -8,8 +8,8 @@ import type {
 } from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
 import type { ActivityDependencies } from '../activity.js'
-import { resolveVariables, shownValues } from './resolve-variables.js'
-import type { ResolvedVariable, VariableScope } from './resolve-variables.js'
+import { resolveVariables, shownValues } from './variables.js'
+import type { ResolvedVariable, VariableScope } from './variables.js'
 
 /** Renders the system text of a prompt. Variables are resolved anew at each step. */
 export async function withVariables<Prompt extends PromptContent & { readonly name: string }>(

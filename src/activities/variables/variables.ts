@@ -6,6 +6,7 @@
  * Values of parents are looked up at each read; nothing is copied. A value that a thread was given when it was started
  * holds for its whole graph: also for subagents that scope the name.
  */
+
 import type { VariableDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { buildPlan } from '../../definitions/plan/build-plan.js'
@@ -74,7 +75,7 @@ interface Lookup {
 }
 
 /** The names whose values this thread, or one above it, was given for its whole graph. */
-export async function graphValues(
+async function graphValues(
   db: Reader,
   threadId: string,
   names: readonly string[],
@@ -138,10 +139,7 @@ function givenVariable(
 }
 
 /** A variable may be named `constructor`, so only own properties count. */
-export function ownValue(
-  values: Readonly<Record<string, string>> | undefined,
-  name: string,
-): string | undefined {
+function ownValue(values: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
   return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
 }
 
@@ -197,4 +195,70 @@ export async function shownValues(
 ): Promise<ReadonlyMap<string, string>> {
   const found = await resolveVariables(dependencies, scope, [...new Set(names)])
   return new Map([...found].flatMap(([name, { type, open }]) => (type === 'text' ? [[name, open()]] : [])))
+}
+
+/** The variables that a prompt requires, and those of them that have no value. */
+export interface RequiredVariables {
+  readonly required: readonly string[]
+  readonly missing: readonly string[]
+}
+
+/**
+ * Finds the required variables of a prompt, its tools, and the prompts among them that have no value. It opens no
+ * secret.
+ */
+export async function missingVariables(
+  dependencies: ActivityDependencies,
+  scope: VariableScope & { readonly content: PlanContent; readonly prompt: string },
+): Promise<RequiredVariables> {
+  const required = requiredNames(scope.content, scope.prompt)
+  const found = await resolveVariables(dependencies, scope, required)
+  return { required, missing: required.filter((name) => !found.has(name)) }
+}
+
+function requiredNames(content: PlanContent, first: string): readonly string[] {
+  const names = new Set<string>()
+  const seen = new Set<string>()
+  const waiting = [first]
+  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    const prompt = seen.has(name) ? undefined : content.prompts[name]
+    seen.add(name)
+    if (prompt === undefined) continue
+    for (const variable of prompt.variables) if (variable.required) names.add(variable.name)
+    waiting.push(...Object.values(prompt.subprompts).map((nested) => nested.prompt))
+  }
+  return [...names]
+}
+
+interface NewSubagent {
+  /** The parent's thread. */
+  readonly threadId: string
+  readonly agent: string
+  /** The names that the parent hands over. */
+  readonly given: ReadonlySet<string>
+}
+
+/**
+ * The required variables that a new subagent does not get from its parent: those that its graph, anywhere below it,
+ * declares as scoped. Values of the worker, of its agents and prompts count.
+ */
+export async function missingScoped(
+  { registry, store, env }: ActivityDependencies,
+  { threadId, agent, given }: NewSubagent,
+): Promise<RequiredVariables> {
+  const needs = agentGraph(registry, agent).flatMap((at) =>
+    at.prompt.variables.flatMap(({ name, required, scoped }) =>
+      required && scoped ? [{ ...at, name }] : [],
+    ),
+  )
+  const required = [...new Set(needs.map(({ name }) => name))]
+  if (required.length === 0) return { required, missing: [] }
+  const handed = await store.read((db) => graphValues(db, threadId, required))
+  const lacking = needs.filter(
+    ({ name, env: ofAgent, prompt }) =>
+      !given.has(name) &&
+      !handed.has(name) &&
+      [env, ofAgent, prompt.env].every((values) => ownValue(values, name) === undefined),
+  )
+  return { required, missing: [...new Set(lacking.map(({ name }) => name))] }
 }

@@ -1,4 +1,3 @@
-import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -12,76 +11,8 @@ import {
 import type { PendingRecord } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import type { Reader, Writer } from '../../store/store.js'
-import type { ActivityDependencies } from '../activity.js'
-import { agentGraph, graphValues, ownValue, resolveVariables } from './resolve-variables.js'
-import type { VariableScope } from './resolve-variables.js'
 import type { Micros } from '../../protocol/time.js'
-
-/** The variables that a prompt requires, and those of them that have no value. */
-export interface RequiredVariables {
-  readonly required: readonly string[]
-  readonly missing: readonly string[]
-}
-
-/**
- * Finds the required variables of a prompt, its tools, and the prompts among them that have no value. It opens no
- * secret.
- */
-export async function missingVariables(
-  dependencies: ActivityDependencies,
-  scope: VariableScope & { readonly content: PlanContent; readonly prompt: string },
-): Promise<RequiredVariables> {
-  const required = requiredNames(scope.content, scope.prompt)
-  const found = await resolveVariables(dependencies, scope, required)
-  return { required, missing: required.filter((name) => !found.has(name)) }
-}
-
-function requiredNames(content: PlanContent, first: string): readonly string[] {
-  const names = new Set<string>()
-  const seen = new Set<string>()
-  const waiting = [first]
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const prompt = seen.has(name) ? undefined : content.prompts[name]
-    seen.add(name)
-    if (prompt === undefined) continue
-    for (const variable of prompt.variables) if (variable.required) names.add(variable.name)
-    waiting.push(...Object.values(prompt.subprompts).map((nested) => nested.prompt))
-  }
-  return [...names]
-}
-
-interface NewSubagent {
-  /** The parent's thread. */
-  readonly threadId: string
-  readonly agent: string
-  /** The names that the parent hands over. */
-  readonly given: ReadonlySet<string>
-}
-
-/**
- * The required variables that a new subagent does not get from its parent: those that its graph, anywhere below it,
- * declares as scoped. Values of the worker, of its agents and prompts count.
- */
-export async function missingScoped(
-  { registry, store, env }: ActivityDependencies,
-  { threadId, agent, given }: NewSubagent,
-): Promise<RequiredVariables> {
-  const needs = agentGraph(registry, agent).flatMap((at) =>
-    at.prompt.variables.flatMap(({ name, required, scoped }) =>
-      required && scoped ? [{ ...at, name }] : [],
-    ),
-  )
-  const required = [...new Set(needs.map(({ name }) => name))]
-  if (required.length === 0) return { required, missing: [] }
-  const handed = await store.read((db) => graphValues(db, threadId, required))
-  const lacking = needs.filter(
-    ({ name, env: ofAgent, prompt }) =>
-      !given.has(name) &&
-      !handed.has(name) &&
-      [env, ofAgent, prompt.env].every((values) => ownValue(values, name) === undefined),
-  )
-  return { required, missing: [...new Set(lacking.map(({ name }) => name))] }
-}
+import type { RequiredVariables } from './variables.js'
 
 interface RunOfThread {
   readonly threadId: string
