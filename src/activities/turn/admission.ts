@@ -1,3 +1,9 @@
+/**
+ * The limits that all requests of this worker to one provider share.
+ * Owns: the gate and the pauses of each provider object, Temporal's time as they need it, and the wait of a run.
+ * Does not own: the gate and the pause themselves (`model/provider-gate.ts`, `model/provider-pause.ts`), and the
+ * timer of a wait, which the workflow sets.
+ */
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
 import type { Registry } from '../../definitions/known-definitions.js'

@@ -1,7 +1,7 @@
 /**
- * Phase 3: calls the prompt's model, then its fallbacks, until one answers.
- * Owns: the order of the candidates, their common time limit, the transaction before each request, and the record of
- * each request.
+ * Phase 3: calls the candidates, which are the prompt's model and its fallbacks, until one answers.
+ * Owns: the candidates and their order, their common time limit, the transaction before each request, and the record
+ * of each request.
  * Does not own: retries and streaming of one model (`model/call-model.ts`), admission (`admission.ts`), and the
  * commit of the answer.
  * A stop ends the whole phase at once. A context that is too long is cut and sent again, which does not count as an
@@ -45,6 +45,20 @@ import type { BuiltRequest } from './model-request.js'
 import { failureId, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
+
+/**
+ * The prompt's model and its fallbacks, in the order of the calls. A model that this worker lacks counts as failed
+ * and is left out.
+ * @throws `Definition.Missing` while another worker may have the prompt's model
+ */
+export function candidatesOf(
+  registry: Registry,
+  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
+): readonly ModelDefinition[] {
+  if (registry.model(prompt.model) === undefined) waitForDefinition(`model "${prompt.model}"`)
+  const names = [prompt.model, ...(content.models[prompt.model]?.fallbacks ?? [])]
+  return names.flatMap((name) => registry.model(name) ?? [])
+}
 
 /** Milliseconds: a timer may fire a little early, and no model answers in so short a time. */
 const TIMER_SLACK = 5
@@ -217,7 +231,6 @@ function createRequestRecorder(
 }
 
 /** The next request to a model. */
-
 interface NextRequest {
   readonly model: string
   readonly built: BuiltRequest
@@ -345,18 +358,4 @@ export function withinRequest(model: LanguageModel, watch: ModelWatch): Language
     doGenerate: (options) => watch.within(() => model.doGenerate(options)),
     doStream: (options) => watch.within(() => model.doStream(options)),
   }
-}
-
-/**
- * The prompt's model and its fallbacks, in the order of the calls. A model that this worker lacks counts as failed
- * and is left out.
- * @throws `Definition.Missing` while another worker may have the prompt's model
- */
-export function candidatesOf(
-  registry: Registry,
-  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
-): readonly ModelDefinition[] {
-  if (registry.model(prompt.model) === undefined) waitForDefinition(`model "${prompt.model}"`)
-  const names = [prompt.model, ...(content.models[prompt.model]?.fallbacks ?? [])]
-  return names.flatMap((name) => registry.model(name) ?? [])
 }

@@ -1,3 +1,8 @@
+/**
+ * The nested step of a prompt tool: its call, and the message that its model reads.
+ * Owns: the check of the arguments, the beginning of the call, and its refusal.
+ * Does not own: the model call of the nested step (`call-model.ts`), and its result (`tool/`).
+ */
 import { randomUUID } from 'node:crypto'
 
 import type { PlanContent } from '../../definitions/plan/plan-content.js'

@@ -1,3 +1,9 @@
+/**
+ * A model call: the state that its phases share, its ids, and its operation.
+ * Owns: the identity of the operation of a step, a nested step and the beginning of a run, and the operations of
+ * hooks that an answer returns.
+ * Does not own: the life of an operation (`operation.ts`), and the opening of a step (`call-model.ts`).
+ */
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/events.js'
