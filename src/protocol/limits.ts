@@ -79,8 +79,6 @@ export const LIMITS = {
   answerTextBytes: 4 * KB,
   /** A key, a certificate or a short text fits; a longer value belongs in a file. */
   variableBytes: 64 * KB,
-  /** Secrets with fewer characters are not redacted in texts: they are parts of ordinary words. */
-  shortestRedacted: 6,
   /** A custom event is written while the call runs, for live clients. */
   customEventBytes: 16 * KB,
   /** A tool that emits more floods the log of its thread. */
@@ -97,8 +95,6 @@ export const LIMITS = {
    * makes transactions of other threads conflict with it (docs/decisions/0050).
    */
   activityPrecision: MINUTE,
-  /** The same for messages that arrive in quick succession. */
-  messagePrecision: SECOND,
   page: 50,
   /** Rows of a page of a list: what is sent within a second. */
   longestPage: 500,
@@ -172,21 +168,6 @@ export const LIMITS = {
   /** A longer tool result is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,
-  /** The age at which a blob gets a new time when the same bytes are written again: sweeps spare blobs of a day. */
-  blobRenewal: HOUR,
-  /** The bytes of one S3 request, and of one part of a stream: some five parts are in memory, and a failed one is sent again. */
-  s3PartBytes: 8 * MB,
-  s3PartsAtOnce: 2,
-  /** Attempts of one request, with the SDK's own pauses: activities retry after it for a day. */
-  s3Attempts: 4,
-  /** A service that is available accepts a connection in milliseconds. */
-  s3Connect: 5 * SECOND,
-  /** From the first byte of a request to the answer: a part passes at 140 KB/s, and a copy of 100 MB has enough time. */
-  s3Request: 60 * SECOND,
-  /** An idle connection is closed after this; for a reader that pauses longer it is opened again. */
-  s3Idle: 20 * SECOND,
-  /** How often a broken download is opened again without one more byte. */
-  s3Resumes: 3,
   /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
   inlinedFileBytes: 20 * MB,
 
@@ -256,33 +237,6 @@ export const LIMITS = {
   respond: 10 * SECOND,
   /** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
   respondPause: SECOND / 20,
-  /** PostgreSQL accepts a hundred in all by default: four processes with these, and a few for people. */
-  databaseConnections: 20,
-  /** Prepared statements that each connection keeps, 50 KB of the server's memory for each; a step of a thread has some forty. */
-  databaseStatements: 200,
-  /** How long opening, a read or a write waits for others in all: activities retry after it, people see a sentence. */
-  databasePatience: 30 * SECOND,
-  /** Statements take milliseconds; the longest, of a migration, has no limit. */
-  databaseStatement: 30 * SECOND,
-  /** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
-  databaseLock: 10 * SECOND,
-  /** How long a write that has lost too often waits for its turn: all others wait behind it. */
-  databaseTurn: SECOND / 2,
-  /** When it has its turn and its process stands still. */
-  databaseTurnIdle: 5 * SECOND,
-  /** A transaction of a process that stands still locks its rows for others. */
-  databaseIdle: 60 * SECOND,
-  /** Longer than any process, even a suspended one, checks what became of a commit; and how often older marks are deleted. */
-  commitMarkAge: HOUR,
-  commitMarkSweep: MINUTE,
-  /** How long a migration tries to lock tables that others use: it waits in turns, so that the others never wait for it. */
-  migrationPatience: 5 * MINUTE,
-  /** After the notification of a commit, the commits of this time share one: many streams commit all the time. */
-  notifyDelay: 3,
-  /** A notification is lost with its process or connection: a watcher is behind by this at most. */
-  watchFallback: SECOND,
-  /** Longer than any statement may take: a network that fails without an error. */
-  databaseSilence: 40 * SECOND,
   /** Deltas of a stream are written at once, then in batches of this age or size. */
   deltaInterval: 10,
   deltaBytes: KB,
@@ -294,10 +248,6 @@ export const LIMITS = {
    */
   deltaLook: SECOND,
   deltaFleeting: 2 * SECOND,
-  /** Between two checks whether another process wrote to a SQLite store; one costs microseconds. */
-  storePoll: 10,
-  /** The same when nothing was written for a second: it costs a tenth of a percent of a core, not one or two. */
-  storePollIdle: 40,
   eventJoinBytes: 16 * KB,
   /** Previews that are delivered with a change of the queue; the snapshot has all of them. */
   eventQueueItems: 50,

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { Fact } from '../protocol/facts.js'
-import { LIMITS } from '../protocol/limits.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import type { EventRow, StoredEvent } from './event-rows.js'
@@ -8,6 +7,12 @@ import { HIGHEST_INT } from './schema.js'
 import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
 import { pipeline } from './transaction.js'
 import type { Micros } from '../protocol/time.js'
+
+/**
+ * How far lists may be behind the last message, where messages arrive in quick succession: each change moves entries of
+ * seven indexes, and makes transactions of other threads conflict with it (docs/decisions/0050).
+ */
+const MESSAGE_PRECISION = 1_000
 
 interface NewEvents {
   readonly threadId: string
@@ -105,7 +110,7 @@ export async function touchThread(tx: Writer, threadId: string, now: Micros): Pr
     .updateTable('threads')
     .set({ last_activity_at: now })
     .where('id', '=', threadId)
-    .where('last_activity_at', '<', now - LIMITS.messagePrecision * 1000)
+    .where('last_activity_at', '<', now - MESSAGE_PRECISION * 1000)
   pipeline(tx, touching.execute())
 }
 

@@ -6,7 +6,9 @@
  * `env`), and those of environment variables whose names end like that of a secret. In addition, patterns find what looks like
  * a key. Any other key, or one that code has transformed, is not found.
  */
-import { LIMITS } from '../protocol/limits.js'
+
+/** Secrets with fewer characters are not redacted in texts: they are parts of ordinary words. */
+const SHORTEST_REDACTED = 6
 
 /** Names such as OPENAI_API_KEY, GITHUB_TOKEN, PGPASSWORD, AWS_SECRET_ACCESS_KEY; not PWD. */
 const SECRET_NAME = /(?:KEYS?|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$/i
@@ -90,7 +92,7 @@ const LOOKS_SECRET: readonly RegExp[] = [
 /** The value itself, without surrounding blanks, and as escaped in JSON and URLs; none for a value that is too short. */
 function secretForms(value: string): readonly string[] {
   const bare = value.trim()
-  if (bare.length < LIMITS.shortestRedacted) return []
+  if (bare.length < SHORTEST_REDACTED) return []
   return [value, bare].flatMap((text) => {
     // `encodeURIComponent` throws for half a character.
     const inUrl = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'))

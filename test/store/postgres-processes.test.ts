@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { anyFact } from '../support/any-fact.js'
-import { LIMITS } from '../../src/protocol/limits.js'
 import { appendEvents, readEvents } from '../../src/store/events.js'
 import { readTranscript } from '../../src/store/messages/transcript.js'
 import { openStore } from '../../src/store/open-store.js'
@@ -16,6 +15,7 @@ import { until } from '../support/until.js'
 import { makeThread, NOW } from './conformance/with-store.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
+import { WATCH_FALLBACK } from '../../src/store/postgres/watch-postgres.js'
 
 let folder = ''
 let database: PostgresDatabase
@@ -89,7 +89,7 @@ test('a commit is told long before anybody looks by itself', async () => {
     await until('to be told', () => listening.told >= number)
   }
   // Ten looks would take ten seconds.
-  expect(performance.now() - since).toBeLessThan(8 * LIMITS.watchFallback)
+  expect(performance.now() - since).toBeLessThan(8 * WATCH_FALLBACK)
 })
 
 test('threads with any characters in their ids are told at once', async () => {
@@ -107,7 +107,7 @@ test('threads with any characters in their ids are told at once', async () => {
     })
     await until('all to be told', () => told.size === ids.length)
   }
-  expect(performance.now() - since).toBeLessThan(8 * LIMITS.watchFallback)
+  expect(performance.now() - since).toBeLessThan(8 * WATCH_FALLBACK)
 })
 
 test('a commit whose notification is lost is found all the same', async () => {

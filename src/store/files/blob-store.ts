@@ -3,6 +3,9 @@ import { LIMITS } from '../../protocol/limits.js'
 import { StoreError } from '../store-error.js'
 import type { Millis } from '../../protocol/time.js'
 
+/** The bytes of one S3 request, and of one part of a stream: some five parts are in memory, and a failed one is sent again. */
+export const PART_BYTES = 8 * 1024 * 1024
+
 /** Bytes by their digest: written bytes never change, and equal bytes are stored once. */
 export interface BlobStore {
   /** Stores bytes, durably and whole when it returns, also over damaged ones. @throws StoreError `too_large` above LIMITS.fileBytes */
@@ -12,7 +15,7 @@ export interface BlobStore {
   /**
    * Null if there is none. Without a range, iterating throws StoreError `corrupt` at the end if the bytes are damaged. Before a
    * range is returned, the whole blob is compared with its digest, once for each version of it in a process; in a bucket only
-   * up to LIMITS.s3PartBytes, and for larger objects only the size.
+   * up to PART_BYTES, and for larger objects only the size.
    * @throws StoreError `corrupt` for a range of a damaged blob
    */
   stream(digest: string, range?: PartOfBlob): Promise<AsyncIterable<Uint8Array> | null>
@@ -40,7 +43,7 @@ interface PartOfBlob extends ByteRange {
 
 export interface ListedBlob {
   readonly digest: string
-  /** When any thread last wrote these bytes, in milliseconds, with an error of at most LIMITS.blobRenewal. */
+  /** When any thread last wrote these bytes, in milliseconds, with an error of at most an hour. */
   readonly writtenAt: Millis
 }
 

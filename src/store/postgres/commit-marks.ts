@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { LIMITS } from '../../protocol/limits.js'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import type { Writer } from '../store.js'
 import { isUnknownTransaction } from './postgres-error.js'
+
+/** Longer than any process, even a suspended one, checks what became of a commit. */
+const COMMIT_MARK_AGE = 3_600_000_000
 
 /**
  * Tells whether a commit happened whose answer was lost. The number of the transaction alone cannot: a server that is killed
@@ -23,8 +25,6 @@ export interface CommitMark {
 /** Milliseconds between looks, while a session may still be committing. */
 const POLL = 5
 const BATCH = 5_000n
-/** In microseconds. */
-const AGE = LIMITS.commitMarkAge * 1_000
 
 /** Writes the mark, as the last statement of a transaction. Null for a transaction that has written nothing: it needs none. */
 export async function leaveMark(tx: Writer): Promise<CommitMark | null> {
@@ -46,7 +46,7 @@ export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): P
     await delay(POLL)
   const { rows } = await sql<{ found: boolean; old: boolean }>`
     select exists (select from commits where id = ${mark.id}) as found,
-      ${now} - ${mark.at}::bigint >= ${AGE}::bigint as old`.execute(database)
+      ${now} - ${mark.at}::bigint >= ${COMMIT_MARK_AGE}::bigint as old`.execute(database)
   const { found, old } = rows[0] ?? { found: false, old: true }
   if (!found && old && status !== 'aborted') throw undecided()
   return found
@@ -81,7 +81,7 @@ export async function forgetMarks(database: Kysely<Schema>): Promise<void> {
     const old = database
       .selectFrom('commits')
       .select('id')
-      .where('committed_at', '<', sql<number>`${now} - ${AGE}::bigint`)
+      .where('committed_at', '<', sql<number>`${now} - ${COMMIT_MARK_AGE}::bigint`)
       .orderBy('committed_at')
       .limit(Number(BATCH))
       // Other processes delete marks too.

@@ -1,6 +1,5 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Dialect } from 'kysely'
-import { LIMITS } from '../../protocol/limits.js'
 import { readAllEvents } from '../events.js'
 import type { SettledRows } from '../events.js'
 import type { SchemaDialect } from '../migrations/create-table.js'
@@ -18,10 +17,25 @@ import type { PostgresPlace } from './postgres-place.js'
 import { createTransactor, retryPassing } from './transact.js'
 import { watchPostgres } from './watch-postgres.js'
 
+/** How long opening, a read or a write waits for others in all: activities retry after it, people see a sentence. */
+const PATIENCE = 30_000
+
+/** Statements take milliseconds; the longest, of a migration, has no limit. */
+const STATEMENT_TIMEOUT = 30_000
+
+/** Longer than any statement may take: a network that fails without an error. */
+const SILENCE = 40_000
+
+/** How often commit marks that are older than `COMMIT_MARK_AGE` are deleted. */
+const COMMIT_MARK_SWEEP = 60_000
+
+/** How long a migration tries to lock tables that others use: it waits in turns, so that the others never wait for it. */
+const MIGRATION_PATIENCE = 300_000
+
 export interface PostgresOptions {
-  /** Milliseconds, for tests. @default LIMITS.databasePatience */
+  /** Milliseconds, for tests. @default PATIENCE */
   readonly patience?: number
-  /** Milliseconds, for tests. @default LIMITS.databaseSilence */
+  /** Milliseconds, for tests. @default SILENCE */
   readonly silence?: number
 }
 
@@ -31,10 +45,10 @@ export interface PostgresOptions {
  */
 export async function openPostgres(
   database: string,
-  { patience = LIMITS.databasePatience, silence = LIMITS.databaseSilence }: PostgresOptions = {},
+  { patience = PATIENCE, silence = SILENCE }: PostgresOptions = {},
 ): Promise<Database> {
   const place = postgresPlace(database)
-  const statement = LIMITS.databaseStatement
+  const statement = STATEMENT_TIMEOUT
   // Two pools: a read within the work of a transaction could otherwise wait for a connection while transactions hold all.
   const connections = Math.floor((place.connections - 1) / 2)
   const limits = { connections, patience, statement, silence }
@@ -73,7 +87,7 @@ export async function openPostgres(
     async write(work) {
       const { result, threadIds } = await withStoreErrors(transact(work))
       watching.committed(threadIds)
-      if (performance.now() - sweptAt > LIMITS.commitMarkSweep) {
+      if (performance.now() - sweptAt > COMMIT_MARK_SWEEP) {
         sweptAt = performance.now()
         // Not awaited: after a failure the next sweep deletes these rows too.
         forgetMarks(reader).catch(() => undefined)
@@ -108,17 +122,14 @@ export async function migratePostgres(database: string, migrations?: readonly Mi
   // No limit: an index on a large table takes long, and so does the migration of another process.
   const { database: db } = connect(place, {
     connections: 1,
-    patience: LIMITS.databasePatience,
+    patience: PATIENCE,
     statement: null,
     silence: null,
     plansEach: true,
     shares: false,
   })
   try {
-    await retryPassing(
-      () => migrate(db, POSTGRES_SCHEMA, migrations),
-      performance.now() + LIMITS.migrationPatience,
-    )
+    await retryPassing(() => migrate(db, POSTGRES_SCHEMA, migrations), performance.now() + MIGRATION_PATIENCE)
   } catch (error) {
     throw asStoreError(error, place.name)
   } finally {

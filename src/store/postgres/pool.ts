@@ -1,10 +1,15 @@
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import type { CustomTypesConfig, PoolClient, PoolConfig } from 'pg'
-import { LIMITS } from '../../protocol/limits.js'
 import type { PostgresPlace } from './postgres-place.js'
 import { createSharedClient, createStatementNames, decodeText, HeardClient } from './shared-client.js'
 import type { SharedClient } from './shared-client.js'
+
+/** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
+const LOCK_TIMEOUT = 10_000
+
+/** A transaction of a process that stands still locks its rows for others. */
+const IDLE_IN_TRANSACTION = 60_000
 
 export interface PoolLimits {
   readonly connections: number
@@ -53,8 +58,8 @@ export function openPool(
     pipeline: true,
     max: connections,
     connectionTimeoutMillis: patience,
-    lock_timeout: Math.min(LIMITS.databaseLock, patience),
-    idle_in_transaction_session_timeout: LIMITS.databaseIdle,
+    lock_timeout: Math.min(LOCK_TIMEOUT, patience),
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION,
     ...(statement !== null && { statement_timeout: statement }),
   })
   // An idle connection was lost: the next call gets another one.

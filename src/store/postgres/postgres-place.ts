@@ -1,4 +1,5 @@
-import { LIMITS } from '../../protocol/limits.js'
+/** PostgreSQL accepts a hundred in all by default: four processes with these, and a few for people. */
+const CONNECTIONS = 20
 
 /** A PostgreSQL database, as its URL describes it. */
 export interface PostgresPlace {
@@ -51,7 +52,7 @@ export function postgresPlace(database: string): PostgresPlace {
 const LEAST = 3
 
 function connectionsOf(url: URL): number {
-  return Number(url.searchParams.get('connections') ?? LIMITS.databaseConnections)
+  return Number(url.searchParams.get('connections') ?? CONNECTIONS)
 }
 
 function parse(database: string): URL | undefined {

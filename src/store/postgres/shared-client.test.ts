@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../protocol/limits.js'
-import { createStatementNames } from './shared-client.js'
+import { createStatementNames, PREPARED_STATEMENTS } from './shared-client.js'
 
 test('each text has a name of its own, and keeps it', () => {
   const nameOf = createStatementNames()
@@ -11,7 +10,7 @@ test('each text has a name of its own, and keeps it', () => {
 
 test('texts beyond the limit go without', () => {
   const nameOf = createStatementNames()
-  const texts = Array.from({ length: LIMITS.databaseStatements + 1 }, (_, length) => `select $${length + 1}`)
+  const texts = Array.from({ length: PREPARED_STATEMENTS + 1 }, (_, length) => `select $${length + 1}`)
   const names = texts.map(nameOf)
   expect(new Set(names).size).toBe(texts.length)
   expect(names.at(-1)).toBeUndefined()

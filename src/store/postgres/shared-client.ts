@@ -1,8 +1,10 @@
 import type { PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 import type { ClientConfig, Connection, PoolClient, QueryConfig, QueryResult } from 'pg'
-import { LIMITS } from '../../protocol/limits.js'
 import { isOutdatedPlan } from './postgres-error.js'
+
+/** Prepared statements that each connection keeps, 50 KB of the server's memory for each; a step of a thread has some forty. */
+export const PREPARED_STATEMENTS = 200
 
 /** A connection for Kysely that several users may share: its statements run in the order in which they are made. */
 export interface SharedClient extends PostgresPoolClient {
@@ -162,7 +164,7 @@ export function createStatementNames(): NameStatement {
   const names = new Map<string, string>()
   return (text) => {
     const known = names.get(text)
-    if (known !== undefined || names.size >= LIMITS.databaseStatements) return known
+    if (known !== undefined || names.size >= PREPARED_STATEMENTS) return known
     const name = `everthread_${names.size}`
     names.set(text, name)
     return name

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { LIMITS } from '../../protocol/limits.js'
 import { changesIn, isFleeting } from '../changes.js'
 import { createMutex, createWaitingLine } from '../mutex.js'
 import type { Mutex } from '../mutex.js'
@@ -12,6 +11,12 @@ import type { TransactionPlace } from '../transaction.js'
 import { isCommitted, leaveMark, undecided } from './commit-marks.js'
 import type { CommitMark } from './commit-marks.js'
 import { isConflict, isLost, isPassing } from './postgres-error.js'
+
+/** How long a write that has lost too often waits for its turn: all others wait behind it. */
+const TURN_LOCK_TIMEOUT = 500
+
+/** How long a transaction whose turn it is may stand still with its process. */
+const TURN_IDLE_TIMEOUT = 5_000
 
 const FIRST_PAUSE = 5
 /** A server that restarts is back within seconds. */
@@ -151,8 +156,8 @@ async function commitSoon(tx: Writer): Promise<'fleeting'> {
 
 /** Takes a lock that every transaction needs which changes a thread: keep it short. */
 async function takeTurn(tx: Writer): Promise<void> {
-  await sql`set local lock_timeout = ${sql.lit(LIMITS.databaseTurn)}`.execute(tx)
-  await sql`set local idle_in_transaction_session_timeout = ${sql.lit(LIMITS.databaseTurnIdle)}`.execute(tx)
+  await sql`set local lock_timeout = ${sql.lit(TURN_LOCK_TIMEOUT)}`.execute(tx)
+  await sql`set local idle_in_transaction_session_timeout = ${sql.lit(TURN_IDLE_TIMEOUT)}`.execute(tx)
   await sql`lock table threads in share row exclusive mode`.execute(tx)
   await sql`set local lock_timeout to default`.execute(tx)
 }

@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { LIMITS } from '../../protocol/limits.js'
 import { createWatchers } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Store } from '../store.js'
 import { connectionConfig } from './pool.js'
 import type { PostgresPlace } from './postgres-place.js'
 import { decodeText, encodeText, HeardClient } from './shared-client.js'
+
+/** After the notification of a commit, the commits of this time share one: many streams commit all the time. */
+const NOTIFY_DELAY = 3
+
+/** A notification is lost with its process or connection: a watcher is behind by this at most. */
+export const WATCH_FALLBACK = 1_000
 
 /** Watches commits of this and other processes. */
 interface PostgresWatch {
@@ -42,7 +47,7 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
 
   function lookSoon(): void {
     if (ended || watchers.idle || looking || timer !== undefined) return
-    timer = setTimeout(() => void lookNow(), LIMITS.watchFallback)
+    timer = setTimeout(() => void lookNow(), WATCH_FALLBACK)
   }
 
   async function lookNow(): Promise<void> {
@@ -124,7 +129,7 @@ function createAnnouncer(db: Kysely<Schema>): Announcer {
   /** Ignores failures: watchers find the commits by their own reads. */
   async function notifySoon(): Promise<void> {
     while (waiting.size > 0) {
-      const pause = notifiedAt + LIMITS.notifyDelay - performance.now()
+      const pause = notifiedAt + NOTIFY_DELAY - performance.now()
       if (pause > 0) await delay(pause)
       notifiedAt = performance.now()
       await sendNotifications().catch(() => undefined)

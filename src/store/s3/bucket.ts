@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { ConfigError } from '../../protocol/errors.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { asS3Error, statusOf } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 import type { Millis } from '../../protocol/time.js'
+import { PART_BYTES } from '../files/blob-store.js'
+
+const PARTS_AT_ONCE = 2
 
 /** The requests that blobs need; each fails with a StoreError of one sentence. */
 export interface Bucket {
@@ -211,8 +213,8 @@ function writeRequests(requests: BucketRequests): Pick<Bucket, 'put' | 'upload' 
       const upload = new sdk.Upload({
         client,
         params: { Bucket, Key, Body },
-        partSize: LIMITS.s3PartBytes,
-        queueSize: LIMITS.s3PartsAtOnce,
+        partSize: PART_BYTES,
+        queueSize: PARTS_AT_ONCE,
       })
       await sent(upload.done())
     },

@@ -11,6 +11,7 @@ import {
   rememberWholeBlobs,
   tooLargeFile,
   verified,
+  PART_BYTES,
 } from '../files/blob-store.js'
 import type { BlobStore, ByteRange, StoredBlob } from '../files/blob-store.js'
 import { StoreError } from '../store-error.js'
@@ -20,6 +21,24 @@ import { asS3Error } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 import type { Millis } from '../../protocol/time.js'
 
+/** The age at which a blob gets a new time when the same bytes are written again: sweeps spare blobs of a day. */
+const BLOB_RENEWAL = 3_600_000
+
+/** Attempts of one request, with the SDK's own pauses: activities retry after it for a day. */
+const REQUEST_ATTEMPTS = 4
+
+/** A service that is available accepts a connection in milliseconds. */
+const CONNECT_TIMEOUT = 5_000
+
+/** From the first byte of a request to the answer: a part passes at 140 KB/s, and a copy of 100 MB has enough time. */
+const REQUEST_TIMEOUT = 60_000
+
+/** An idle connection is closed after this; for a reader that pauses longer it is opened again. */
+const IDLE_TIMEOUT = 20_000
+
+/** How often a broken download is opened again without one more byte. */
+const RESUMES = 3
+
 /** Time limits of requests; tests use shorter ones. */
 export interface S3Times {
   readonly connect: number
@@ -27,7 +46,7 @@ export interface S3Times {
   readonly idle: number
 }
 
-const TIMES: S3Times = { connect: LIMITS.s3Connect, request: LIMITS.s3Request, idle: LIMITS.s3Idle }
+const TIMES: S3Times = { connect: CONNECT_TIMEOUT, request: REQUEST_TIMEOUT, idle: IDLE_TIMEOUT }
 
 /**
  * Opens an existing bucket of blobs, `prefix/ab/cd/abcd…`.
@@ -76,7 +95,7 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
       if (part === undefined) return verified(bytes, digest)
       const isDamaged =
         found.size !== (part.size ?? found.size) ||
-        (found.size <= LIMITS.s3PartBytes && !(await isWhole(digest, found)))
+        (found.size <= PART_BYTES && !(await isWhole(digest, found)))
       if (isDamaged) throw damagedBlob(digest)
       return bytes
     },
@@ -104,7 +123,7 @@ async function openBucket(location: S3Location, times: S3Times): Promise<Bucket>
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint }),
     forcePathStyle,
-    maxAttempts: LIMITS.s3Attempts,
+    maxAttempts: REQUEST_ATTEMPTS,
     // The whole blob is compared with its digest here: the checksums of the service are of parts.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -162,7 +181,7 @@ async function writeBlob(
   }
   const source = measureChunks(data)
   try {
-    const start = await source.upTo(LIMITS.s3PartBytes)
+    const start = await source.upTo(PART_BYTES)
     return source.ended() ? await writeWhole(place, start) : await writeStream(place, start, source)
   } finally {
     await source.close()
@@ -175,7 +194,7 @@ async function writeWhole({ bucket, keyOf, isWhole }: BlobPlace, bytes: Uint8Arr
   const key = keyOf(blob.digest)
   const known = await bucket.find(key)
   if (known !== null && isFresh(known, blob.size) && (await isWhole(blob.digest, known))) return blob
-  if (bytes.byteLength > LIMITS.s3PartBytes) await bucket.upload(key, bytes)
+  if (bytes.byteLength > PART_BYTES) await bucket.upload(key, bytes)
   else await bucket.put({ key, bytes, digest: blob.digest, onlyNew: known === null })
   return blob
 }
@@ -203,7 +222,7 @@ async function writeStream(place: BlobPlace, start: Uint8Array, source: Measured
 
 /** Older blobs are written again, so that a sweep by age does not delete them from their new owner. */
 function isFresh(known: { readonly size: number; readonly writtenAt: Millis }, size: number): boolean {
-  return known.size === size && known.writtenAt > Date.now() - LIMITS.blobRenewal
+  return known.size === size && known.writtenAt > Date.now() - BLOB_RENEWAL
 }
 
 interface Measured {
@@ -294,7 +313,7 @@ async function* download({ bucket, key, range, opened }: Download): AsyncIterabl
       return
     } catch (error) {
       fruitless += 1
-      if (fruitless > LIMITS.s3Resumes) throw asS3Error(error, `the object ${key}`)
+      if (fruitless > RESUMES) throw asS3Error(error, `the object ${key}`)
       body = undefined
     }
   }

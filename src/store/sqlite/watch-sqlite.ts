@@ -1,7 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { LIMITS } from '../../protocol/limits.js'
 import { createWatchers } from '../changes.js'
 import { isBusy } from './sqlite-error.js'
+
+/** Between two checks whether another process wrote to a SQLite store; one costs microseconds. */
+const POLL_INTERVAL = 10
+
+/** The same when nothing was written for a second: it costs a tenth of a percent of a core, not one or two. */
+const IDLE_POLL_INTERVAL = 40
 
 /** Milliseconds after a commit in which more are expected: streaming text is written every 10 ms. */
 const BUSY = 1_000
@@ -49,7 +54,7 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
     // The listeners may have ended the last watch, or closed the store.
     if (watchers.idle || ended) return
     const busy = performance.now() - changedAt < BUSY
-    timer ??= setTimeout(poll, busy ? LIMITS.storePoll : LIMITS.storePollIdle)
+    timer ??= setTimeout(poll, busy ? POLL_INTERVAL : IDLE_POLL_INTERVAL)
   }
 
   function rest(): void {
@@ -62,7 +67,7 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
       // Only for the first watch: a later one must not skip commits that the others have not seen.
       if (watchers.idle) news.skip()
       const end = watchers.add(threadId, listener)
-      timer ??= setTimeout(poll, LIMITS.storePoll)
+      timer ??= setTimeout(poll, POLL_INTERVAL)
       return () => {
         end()
         if (watchers.idle) rest()
