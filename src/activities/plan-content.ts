@@ -2,7 +2,6 @@ import { buildPlan } from '../definitions/plan/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
-import { LIMITS } from '../protocol/limits.js'
 import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/agents.js'
@@ -12,6 +11,9 @@ import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 import type { OperationKey } from './operation.js'
 import { Context, log } from './temporal-activity.js'
+
+/** How long an activity waits for a definition that its worker lacks: a rolling deploy takes about a minute. */
+const MISSING_DEFINITION = 60_000
 
 /** Plans are immutable under their digest, and a worker uses few of them. */
 const contents = new WeakMap<Store, Map<string, PlanContent>>()
@@ -57,10 +59,10 @@ const warnedAt = new Map<string, number>()
 
 const MAX_WARNED = 1000
 
-/** Logs a missing definition once in `LIMITS.missingDefinition`. */
+/** Logs a missing definition once in `MISSING_DEFINITION`. */
 function warnOfMissing(what: string): void {
   const now = performance.now()
-  if (now - (warnedAt.get(what) ?? -Infinity) < LIMITS.missingDefinition) return
+  if (now - (warnedAt.get(what) ?? -Infinity) < MISSING_DEFINITION) return
   if (warnedAt.size >= MAX_WARNED) warnedAt.clear()
   warnedAt.set(what, now)
   log.warn(
@@ -77,7 +79,7 @@ function warnOfMissing(what: string): void {
 export function waitForDefinition(what = 'definition'): void {
   const { currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info
   warnOfMissing(what)
-  if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < LIMITS.missingDefinition)
+  if (currentAttemptScheduledTimestampMs - scheduledTimestampMs < MISSING_DEFINITION)
     throw failure('Definition.Missing')
 }
 

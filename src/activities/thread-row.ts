@@ -1,5 +1,4 @@
 import { fact } from '../protocol/facts.js'
-import { LIMITS } from '../protocol/limits.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { toMicros } from '../protocol/time.js'
@@ -8,6 +7,12 @@ import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
 import { findThread, insertThread } from '../store/threads/threads.js'
 import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
+
+/**
+ * How far lists may be behind the last activity of a working thread: each change of it moves entries of seven indexes, and
+ * makes transactions of other threads conflict with it (docs/decisions/0050).
+ */
+const ACTIVITY_PRECISION = 60_000
 
 interface Registration {
   readonly threadId: string
@@ -38,11 +43,11 @@ export async function openThread(tx: Writer, registration: Registration): Promis
 }
 
 /**
- * True if `last_activity_at` is due for an update. Within a run it is precise to `LIMITS.activityPrecision`; the end
+ * True if `last_activity_at` is due for an update. Within a run it is precise to `ACTIVITY_PRECISION`; the end
  * of a run sets it exactly.
  */
 export function movesActivity({ last_activity_at: last }: OpenThread, now: Micros): boolean {
-  return now - last >= LIMITS.activityPrecision * 1000
+  return now - last >= ACTIVITY_PRECISION * 1000
 }
 
 /** As `openThread`, but also for a terminated thread. */

@@ -70,8 +70,6 @@ export const LIMITS = {
   messageIdLength: 96,
   /** Text of one message: twice what fills a window of 128,000 tokens; a longer text belongs in a file. */
   messageBytes: MB,
-  /** The texts of one group's children in one message: a quarter of a window of 128,000 tokens. */
-  groupBytes: 128 * KB,
   /** Files of one message: each is shown to the model separately. */
   messageAttachments: 100,
   nameLength: 128,
@@ -79,22 +77,12 @@ export const LIMITS = {
   answerTextBytes: 4 * KB,
   /** A key, a certificate or a short text fits; a longer value belongs in a file. */
   variableBytes: 64 * KB,
-  /** A custom event is written while the call runs, for live clients. */
-  customEventBytes: 16 * KB,
-  /** A tool that emits more floods the log of its thread. */
-  customEventsByCall: 1000,
-  effectArgumentBytes: 64 * KB,
   /** Ten years: a later due time is a mistake of units. */
   effectDelay: 3650 * 24 * HOUR,
   /** One HTTP request without its files: 32 of the longest variables fit, and a message with its metadata. */
   requestBytes: 4 * MB,
   /** A request that carries a few words at most. */
   smallRequestBytes: 16 * KB,
-  /**
-   * How far lists may be behind the last activity of a working thread: each change of it moves entries of seven indexes, and
-   * makes transactions of other threads conflict with it (docs/decisions/0050).
-   */
-  activityPrecision: MINUTE,
   page: 50,
   /** Rows of a page of a list: what is sent within a second. */
   longestPage: 500,
@@ -133,8 +121,6 @@ export const LIMITS = {
   modelCall: 10 * MINUTE,
   modelFirstChunk: 120 * SECOND,
   modelStall: 45 * SECOND,
-  /** For all first arguments that models derive when a prompt becomes active: after it the prompt starts without the missing ones. */
-  bootstraps: 2 * MINUTE,
   modelAttempts: 2,
   /** The workflow, not the activity, waits for a longer pause of a provider. */
   retryAfterInActivity: 10 * SECOND,
@@ -144,23 +130,17 @@ export const LIMITS = {
   longestProviderWait: HOUR,
   /** A provider whose limit is reached is tried again after this: the end of a call in flight cannot be predicted. */
   fullProviderWait: 15 * SECOND,
-  /** How often a step cuts its context again when its model rejects it as too long. */
-  contextCuts: 2,
   /** The stream of a longer answer is aborted. */
   answerBytes: 4 * MB,
   toolTimeout: 5 * MINUTE,
   /** Several hooks run inside one activity, whose own limit leaves them `START_TO_CLOSE_SLACK`. */
   longestHook: 5 * MINUTE,
-  /** As long as a hook may take: if `needsApproval` hangs longer, a person is asked. */
-  approvalCheck: 30 * SECOND,
   /** For the claim of a call and the delivery of its result: the worker's own limit ends before start-to-close. */
   remoteSlack: MINUTE,
   /** A worker that dies or fails again and again is retried for some two minutes. */
   remoteAttempts: 10,
   /** Files that one call may stage; each is a line of its row. */
   remoteFiles: 100,
-  /** Before the second attempt of a tool that declares retries; doubled before each later one. */
-  toolRetryPause: SECOND,
   /** Characters of a subagent's status text, as its parent's registry shows it. */
   statusText: 500,
   /** A hook is short work between two others: a hook that never returns delays its thread by this at most. */
@@ -171,15 +151,11 @@ export const LIMITS = {
   /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
   inlinedFileBytes: 20 * MB,
 
-  /** The window of a model whose definition gives no size. */
-  contextTokens: 128_000,
   /** The part of its transcript that a step reads, however long the transcript is (T6); hooks read as much. */
   contextRows: 500,
   contextBytes: 4 * MB,
   /** The rest of each tool result, head and tail, when one step alone is larger than the window. */
   clippedResultBytes: 4 * KB,
-  /** Share of the model's window that may be filled before the history is cut to half. */
-  contextShare: 0.8,
 
   /** A longer wait is divided into several timers: a delay that a tool gives must not break a timer. */
   longestTimer: 365 * 24 * HOUR,
@@ -218,8 +194,6 @@ export const LIMITS = {
    * the server itself allows more, up to 2 minutes.
    */
   workflowTask: 5 * SECOND,
-  /** How long an activity waits for a definition that its worker lacks: a rolling deploy takes about a minute. */
-  missingDefinition: 60 * SECOND,
   /** Younger work is under way and no finding: an activity's retries and a signal take less. */
   underWay: MINUTE,
   /** A workflow task with as many failures fails by itself: a worker that died causes one or two. */
@@ -237,17 +211,11 @@ export const LIMITS = {
   respond: 10 * SECOND,
   /** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
   respondPause: SECOND / 20,
-  /** Deltas of a stream are written at once, then in batches of this age or size. */
-  deltaInterval: 10,
-  deltaBytes: KB,
-  /** After a batch that the store could not take: the store itself has waited already. */
-  deltaRetry: SECOND / 2,
   /**
    * A killed database loses the last unsynchronized writes, with PostgreSQL's default settings at most 0.6 s of them: how
-   * often a stream checks that its last rows are there, and for how long it does.
+   * often a stream checks that its last rows are there.
    */
   deltaLook: SECOND,
-  deltaFleeting: 2 * SECOND,
   eventJoinBytes: 16 * KB,
   /** Previews that are delivered with a change of the queue; the snapshot has all of them. */
   eventQueueItems: 50,

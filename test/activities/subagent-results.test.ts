@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { reportText } from '../../src/activities/subagents/report-text.js'
+import { reportText, GROUP_BYTES } from '../../src/activities/subagents/report-text.js'
 import { callModel } from '../../src/activities/turn/call-model.js'
 import { defineHook } from '../../src/index.js'
 import type { CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
@@ -265,8 +265,8 @@ describe('a group', () => {
       await drained(desk, [{ kind: 'group', id: input.callId }])
       const row = (await desk.transcript()).find(({ content }) => content?.includes('have ended') === true)
       const words = row?.content ?? ''
-      expect(Buffer.byteLength(words)).toBeLessThan(LIMITS.groupBytes + 1000)
-      expect(Buffer.byteLength(words)).toBeGreaterThan(LIMITS.groupBytes - 1000)
+      expect(Buffer.byteLength(words)).toBeLessThan(GROUP_BYTES + 1000)
+      expect(Buffer.byteLength(words)).toBeGreaterThan(GROUP_BYTES - 1000)
       for (const part of ['ä\n[… cut: 2000000 bytes in all', 'Short.\n\n', '20 more files']) {
         expect(words).toContain(part)
       }

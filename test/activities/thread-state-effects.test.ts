@@ -5,6 +5,7 @@ import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 import { findEffect, insertEffect, scheduledEffects } from '../../src/store/threads/effects.js'
 import { effectOptions, NOW, withThread } from './buffered-call.js'
+import { EFFECT_ARGUMENT_BYTES } from '../../src/activities/thread-state/work.js'
 
 const DAY = 24 * 3_600_000
 
@@ -62,7 +63,7 @@ describe('scheduling', () => {
       await expect(state.scheduleEffect('remind', { at: new Date() } as never)).rejects.toThrow('class Date')
       await expect(state.scheduleEffect('remind', {}, -1)).rejects.toThrow('milliseconds, got -1')
       await expect(state.scheduleEffect('remind', {}, Number.NaN)).rejects.toThrow('got NaN')
-      const large = { text: 'x'.repeat(LIMITS.effectArgumentBytes) }
+      const large = { text: 'x'.repeat(EFFECT_ARGUMENT_BYTES) }
       await expect(state.scheduleEffect('remind', large)).rejects.toThrow('write them to a file')
       expect((await commit(call)).operations).toEqual([])
     }, reminders))

@@ -6,6 +6,7 @@ import { readEvents } from '../../src/store/events.js'
 import { findMessage, listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
 import { effectOptions, withThread } from './buffered-call.js'
+import { CUSTOM_EVENT_BYTES, CUSTOM_EVENTS_BY_CALL } from '../../src/activities/thread-state/work.js'
 
 const tools = {
   registry: registry({
@@ -129,11 +130,11 @@ describe('emitted events', () => {
       const { state } = call
       expect(() => state.emit('', 1)).toThrow('1 to 128 characters')
       expect(() => state.emit('progress', undefined as never)).toThrow('got undefined')
-      expect(() => state.emit('progress', 'x'.repeat(LIMITS.customEventBytes))).toThrow('write a file')
-      for (let number = 0; number < LIMITS.customEventsByCall; number += 1) state.emit('progress', number)
+      expect(() => state.emit('progress', 'x'.repeat(CUSTOM_EVENT_BYTES))).toThrow('write a file')
+      for (let number = 0; number < CUSTOM_EVENTS_BY_CALL; number += 1) state.emit('progress', number)
       expect(() => state.emit('progress', 1)).toThrow('at most 1000')
       await call.settled()
-      expect(await eventsOf(store)).toHaveLength(LIMITS.customEventsByCall)
+      expect(await eventsOf(store)).toHaveLength(CUSTOM_EVENTS_BY_CALL)
     }))
 })
 

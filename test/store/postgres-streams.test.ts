@@ -1,8 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createStreamedText } from '../../src/activities/turn/deltas.js'
+import { createStreamedText, FLEETING } from '../../src/activities/turn/deltas.js'
 import type { ModelStep } from '../../src/activities/turn/model-step.js'
-import { LIMITS } from '../../src/protocol/limits.js'
 import { noteFleeting } from '../../src/store/changes.js'
 import { appendDelta, readDeltas } from '../../src/store/messages/deltas.js'
 import { insertOperation } from '../../src/store/operations.js'
@@ -125,7 +124,7 @@ test('so is what came before a write that waited for it', async () => {
   await server.kill()
   const since = performance.now()
   const riding = stream.append('four ')
-  await until('it to be away for long', () => performance.now() - since > LIMITS.deltaFleeting + 500)
+  await until('it to be away for long', () => performance.now() - since > FLEETING + 500)
   await server.start()
   await riding
   expect(await streamedText()).toBe(stream.written)

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../protocol/limits.js'
-import { cutToFit, fittingMembers } from './report-text.js'
+import { GROUP_BYTES, cutToFit, fittingMembers } from './report-text.js'
 
 test('a text of as many bytes as fit stays whole', () => {
   expect(cutToFit('abcé', 5)).toBe('abcé')
@@ -20,7 +19,7 @@ test.each([
 
 test('short texts of a group stay whole, and the long ones share the rest', () => {
   const short = 'brief'
-  const long = 'x'.repeat(LIMITS.groupBytes)
+  const long = 'x'.repeat(GROUP_BYTES)
   const members = [long, short, long].map((text, index) => ({
     reference: `child-${index}`,
     name: 'helper',
@@ -28,7 +27,7 @@ test('short texts of a group stay whole, and the long ones share the rest', () =
     text,
     attachments: [],
   }))
-  const share = Math.floor((LIMITS.groupBytes - short.length) / 2)
+  const share = Math.floor((GROUP_BYTES - short.length) / 2)
   const texts = fittingMembers(members).map(({ text }) => text)
   expect(texts[1]).toBe(short)
   for (const text of [texts[0], texts[2]]) {

@@ -2,6 +2,9 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 
+/** The texts of one group's children in one message: a quarter of a window of 128,000 tokens. */
+export const GROUP_BYTES = 128 * 1024
+
 /** A child's report on its way into a message of its parent. */
 interface ReportedText {
   /** The child's thread id. */
@@ -68,7 +71,7 @@ export function groupText(members: readonly GroupMember[]): string {
 /** Cuts the texts of a group to what one message may hold: short texts stay whole, long ones share the rest. */
 export function fittingMembers(members: readonly GroupMember[]): readonly GroupMember[] {
   const texts = members.map(({ text }) => Buffer.byteLength(text)).toSorted((one, other) => one - other)
-  let left: number = LIMITS.groupBytes
+  let left: number = GROUP_BYTES
   let share = left
   for (const [index, bytes] of texts.entries()) {
     share = Math.floor(left / (texts.length - index))

@@ -26,6 +26,13 @@ import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
 import { toMillisAfter } from '../../protocol/time.js'
 
+/** A custom event is written while the call runs, for live clients. */
+export const CUSTOM_EVENT_BYTES = 16 * 1024
+
+/** A tool that emits more floods the log of its thread. */
+export const CUSTOM_EVENTS_BY_CALL = 1000
+export const EFFECT_ARGUMENT_BYTES = 64 * 1024
+
 type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' | 'removeScheduledEffect'>
 
 /** The work that one call starts for its thread. */
@@ -101,9 +108,9 @@ function createEffectMembers(options: WorkOptions): EffectMembers {
 function effectArguments(name: string, args: unknown): JsonObject {
   const copy = jsonObjectCopy(args, `the arguments of the effect "${name}"`)
   const bytes = Buffer.byteLength(JSON.stringify(copy))
-  if (bytes <= LIMITS.effectArgumentBytes) return copy
+  if (bytes <= EFFECT_ARGUMENT_BYTES) return copy
   throw new Error(
-    `Expected the arguments of the effect "${name}" to have at most ${LIMITS.effectArgumentBytes} bytes, got ${bytes}: ` +
+    `Expected the arguments of the effect "${name}" to have at most ${EFFECT_ARGUMENT_BYTES} bytes, got ${bytes}: ` +
       'write them to a file.',
   )
 }
@@ -256,12 +263,12 @@ function createEmitter({
     emit(event, data) {
       const payload = { name: checkEventName(event), data: jsonCopy(data, `the data of "${event}"`) }
       const bytes = Buffer.byteLength(JSON.stringify(payload))
-      if (bytes > LIMITS.customEventBytes)
+      if (bytes > CUSTOM_EVENT_BYTES)
         throw new Error(
-          `Expected an event of at most ${LIMITS.customEventBytes} bytes, got "${event}" of ${bytes}: write a file.`,
+          `Expected an event of at most ${CUSTOM_EVENT_BYTES} bytes, got "${event}" of ${bytes}: write a file.`,
         )
-      if (emitted >= LIMITS.customEventsByCall)
-        throw new Error(`Expected at most ${LIMITS.customEventsByCall} events of one call, got another one.`)
+      if (emitted >= CUSTOM_EVENTS_BY_CALL)
+        throw new Error(`Expected at most ${CUSTOM_EVENTS_BY_CALL} events of one call, got another one.`)
       emitted += 1
       waiting.push(fact('custom', payload, scopeOf(origin)))
       writing ??= write()

@@ -9,7 +9,6 @@ import type { ToolDefinition } from '../../definitions/tool.js'
 import type { ExecuteToolAnswer, ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { LIMITS } from '../../protocol/limits.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { insertRequest, requestsOfCall } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
@@ -30,6 +29,9 @@ import { openCallState } from './call-hooks.js'
 import { endedResult, ERROR_PREFIX } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { enterCall, resolveRequest } from './held-call.js'
+
+/** As long as a hook may take: if `needsApproval` hangs longer, a person is asked. */
+const APPROVAL_CHECK = 30_000
 
 /** Whether a call may run. */
 type Permission =
@@ -233,7 +235,7 @@ async function needsApproval(
   const { signal } = asking
   const { state, redactor, close } = await openCallState(dependencies, asking, abort.signal)
   // `args` were parsed by the tool's own schema.
-  const bounds = { timeout: LIMITS.approvalCheck, signal, abort }
+  const bounds = { timeout: APPROVAL_CHECK, signal, abort }
   const checked = await runBounded(() => check(state, args as never), bounds)
   close()
   switch (checked.kind) {
@@ -244,7 +246,7 @@ async function needsApproval(
     case 'timed_out':
       return {
         asks: true,
-        problem: readThrown(new Error(`It did not answer within ${LIMITS.approvalCheck / 1000} s.`)),
+        problem: readThrown(new Error(`It did not answer within ${APPROVAL_CHECK / 1000} s.`)),
       }
     case 'stopped':
       assertStoppedByUser()

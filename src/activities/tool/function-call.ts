@@ -17,7 +17,6 @@ import type {
 } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { CUT_CALL } from '../../protocol/message.js'
 import { callHolder } from '../../store/calls/close-open-calls.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
@@ -51,6 +50,9 @@ import { createInvoker } from './in-place.js'
 import { sendRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 import { isPending } from './tool-values.js'
+
+/** Before the second attempt of a tool that declares retries; doubled before each later one. */
+const TOOL_RETRY_PAUSE = 1_000
 
 interface FunctionCall {
   readonly input: ExecuteToolInput
@@ -207,7 +209,7 @@ async function tryOnce(
 /** The pause before a further try, in milliseconds; null if the tool asks for none. */
 function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
   if (retry === undefined || number > retry.maximumAttempts) return null
-  return (retry.initialInterval ?? LIMITS.toolRetryPause) * 2 ** (number - 2)
+  return (retry.initialInterval ?? TOOL_RETRY_PAUSE) * 2 ** (number - 2)
 }
 
 /** False if a stop came first. */

@@ -17,7 +17,6 @@ import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { Fact } from '../../protocol/facts.js'
-import { LIMITS } from '../../protocol/limits.js'
 import type { Micros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
@@ -39,6 +38,9 @@ import type { ModelStep } from './model-step.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'
+
+/** For all first arguments that models derive when a prompt becomes active: after it the prompt starts without the missing ones. */
+const BOOTSTRAP_PATIENCE = 120_000
 
 /** The activation of a prompt, which this attempt holds. */
 interface HeldActivation extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
@@ -63,14 +65,14 @@ interface Derived {
 
 /**
  * Derives the arguments of each call: none if the schema requires none, else those that a model derives from the
- * hints, else the hints themselves. All model calls together take at most `LIMITS.bootstraps` milliseconds.
+ * hints, else the hints themselves. All model calls together take at most `BOOTSTRAP_PATIENCE` milliseconds.
  */
 export async function deriveCalls(
   dependencies: ActivityDependencies,
   activation: HeldActivation,
   { due, signal }: { readonly due: readonly Immediate[]; readonly signal: AbortSignal },
 ): Promise<Derived> {
-  const deadline = performance.now() + LIMITS.bootstraps
+  const deadline = performance.now() + BOOTSTRAP_PATIENCE
   // Written by `record`: the store's boundary.
   const known = activation.held.detail as Partial<OperationDetail> | null
   let log = new RequestLog({ plan: activation.content.plan.digest, ...known })

@@ -19,7 +19,6 @@ import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
@@ -45,6 +44,9 @@ import type { BuiltRequest } from './model-request.js'
 import { failureId, streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
+
+/** How often a step cuts its context again when its model rejects it as too long. */
+const CONTEXT_CUTS = 2
 
 /**
  * The prompt's model and its fallbacks, in the order of the calls. A model that this worker lacks counts as failed
@@ -118,7 +120,7 @@ async function callInOrder(
       const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, left()) } }
       const reply = await requestAnswer(dependencies, call, request)
       const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
-      if (!tooLong || cuts >= LIMITS.contextCuts || left() <= 0) return reply
+      if (!tooLong || cuts >= CONTEXT_CUTS || left() <= 0) return reply
       cuts += 1
     }
   }

@@ -10,6 +10,16 @@ import { StoreError } from '../../store/store-error.js'
 import { streamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
+/** Deltas of a stream are written at once, then in batches of this age or size. */
+const BATCH_INTERVAL = 10
+const BATCH_BYTES = 1024
+
+/** After a batch that the store could not take: the store itself has waited already. */
+const RETRY_PAUSE = 500
+
+/** How long a stream checks that its last rows are there (`LIMITS.deltaLook`). */
+export const FLEETING = 2_000
+
 /**
  * Streams an answer into the store for subscribers: the first text at once, then in small batches.
  * Owns: the size and time of batches, retries of failed batches, and the repair of text that a killed database has
@@ -46,7 +56,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
     const written = streamed.append(deltas).then((taken) => {
       writing = null
       if (!taken) {
-        notBefore = performance.now() + LIMITS.deltaRetry
+        notBefore = performance.now() + RETRY_PAUSE
         // Text after a gap is useless, and the whole message follows at once.
         if (ended) waiting.take()
         else waiting.giveBack(deltas)
@@ -61,7 +71,7 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   function schedule(): void {
     const { length } = waiting
     if (length === 0 || writing !== null) return
-    const due = length >= LIMITS.deltaBytes ? 0 : lastWrite + LIMITS.deltaInterval
+    const due = length >= BATCH_BYTES ? 0 : lastWrite + BATCH_INTERVAL
     const pause = Math.max(due, notBefore) - performance.now()
     if (pause <= 0) flush()
     else timer ??= setTimeout(flush, pause)
@@ -120,7 +130,7 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
     const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, streamedMessage(step), ids))
     if (found < ids.length) return true
     looked = began
-    recent = recent.filter((row) => began - row.at < LIMITS.deltaFleeting)
+    recent = recent.filter((row) => began - row.at < FLEETING)
     return false
   }
 

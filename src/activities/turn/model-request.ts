@@ -38,6 +38,12 @@ import { cutContext, readWindow } from './context-window.js'
 import { operationOf } from './model-step.js'
 import { requestSettings } from './request-settings.js'
 
+/** The window of a model whose definition gives no size. */
+const CONTEXT_TOKENS = 128_000
+
+/** Share of the model's window that may be filled before the history is cut to half. */
+const CONTEXT_SHARE = 0.8
+
 type ContextWindow = Awaited<ReturnType<typeof readWindow>>
 
 type CutContext = Awaited<ReturnType<typeof cutContext>>
@@ -307,7 +313,7 @@ function requestContext(parts: NotedParts): RequestContext {
     settingsTokens: [parts.system, JSON.stringify(settings.tools ?? []), parts.note]
       .map(textTokens)
       .reduce((sum, tokens) => sum + tokens),
-    mostTokens: (model.maxContextTokens ?? LIMITS.contextTokens) * LIMITS.contextShare,
+    mostTokens: (model.maxContextTokens ?? CONTEXT_TOKENS) * CONTEXT_SHARE,
     frameRow: parts.frameMessage === null ? null : frameRow(input, parts.frameMessage),
   }
 }
