@@ -1,11 +1,12 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
-import { LIMITS } from '../protocol/limits.js'
 import { classifyModelError } from './classify-model-error.js'
 import type { ModelAnswer } from './model-answer.js'
 import { asksForPause, ModelAbortedError } from './model-error.js'
 import type { ModelError } from './model-error.js'
-import { withJitter } from './provider-pause.js'
+import { withJitter, LONGEST_PAUSE_IN_ACTIVITY } from './provider-pause.js'
 import { MODEL_LIMITS, streamAnswer } from './stream-answer.js'
+
+const MODEL_ATTEMPTS = 2
 
 /** Doubled with each further attempt; long enough for a passing fault, short beside a model call. */
 const FIRST_BACKOFF = 1000
@@ -42,8 +43,8 @@ export interface CallWithRetriesOptions extends AttemptOptions {
 }
 
 /**
- * Asks one model, at most LIMITS.modelAttempts times and within `limits.total` altogether. A model that did not begin to
- * answer is not asked again, and a pause over LIMITS.retryAfterInActivity is not waited for here: the error says both.
+ * Asks one model, at most MODEL_ATTEMPTS times and within `limits.total` altogether. A model that did not begin to
+ * answer is not asked again, and a pause over LONGEST_PAUSE_IN_ACTIVITY is not waited for here: the error says both.
  * @throws ModelError of the last attempt.
  * @throws ModelAbortedError when the caller's signal aborts, at whatever moment.
  */
@@ -86,11 +87,11 @@ function pauseBeforeRetry(
   error: ModelError,
   attempt: number,
 ): number | null {
-  if (!error.retryable || attempt >= LIMITS.modelAttempts) return null
+  if (!error.retryable || attempt >= MODEL_ATTEMPTS) return null
   if (error.kind === 'stalled' && hasFallback) return null
   const asked = Math.max(backoff(attempt), error.retryAfter ?? 0)
   if (!asksForPause(error)) return withJitter(asked, random)
-  return asked > Math.min(LIMITS.retryAfterInActivity, patience) ? null : withJitter(asked, random)
+  return asked > Math.min(LONGEST_PAUSE_IN_ACTIVITY, patience) ? null : withJitter(asked, random)
 }
 
 function backoff(attempt: number): number {

@@ -4,8 +4,11 @@
  * minute's line is kept for the caller until then.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises'
-import { LIMITS } from '../protocol/limits.js'
 import { ModelError } from './model-error.js'
+import { LONGEST_PAUSE_IN_ACTIVITY } from './provider-pause.js'
+
+/** A provider whose limit is reached is tried again after this: the end of a call in flight cannot be predicted. */
+const FULL_PROVIDER_WAIT = 15_000
 
 const MINUTE = 60_000
 
@@ -49,13 +52,13 @@ export class ProviderGate {
 
   /**
    * Runs `work` when the provider has room for it.
-   * @throws ModelError `throttled` that says when to come again, if that is longer than LIMITS.retryAfterInActivity
+   * @throws ModelError `throttled` that says when to come again, if that is longer than LONGEST_PAUSE_IN_ACTIVITY
    */
   async run<T>({ limit, key, signal }: Visit, work: () => Promise<T>): Promise<T> {
     await this.#enter(limit.concurrency ?? Infinity, signal)
     try {
       const wait = this.#place(limit.requestsPerMinute, key) - this.#clock.now()
-      if (wait > LIMITS.retryAfterInActivity) throw throttled(wait)
+      if (wait > LONGEST_PAUSE_IN_ACTIVITY) throw throttled(wait)
       if (wait > 0) await this.#clock.sleep(wait, signal)
       this.#kept.delete(key)
       return await work()
@@ -66,7 +69,7 @@ export class ProviderGate {
 
   async #enter(concurrency: number, signal: AbortSignal): Promise<void> {
     if (this.#running < concurrency) this.#running += 1
-    else if (!(await this.#turn(signal))) throw throttled(LIMITS.fullProviderWait)
+    else if (!(await this.#turn(signal))) throw throttled(FULL_PROVIDER_WAIT)
   }
 
   /** Whoever is first in line takes over. */
@@ -86,7 +89,7 @@ export class ProviderGate {
     }
     this.#line.push(take)
     const either = AbortSignal.any([signal, waiting.signal])
-    await this.#clock.sleep(LIMITS.retryAfterInActivity, either).catch(() => undefined)
+    await this.#clock.sleep(LONGEST_PAUSE_IN_ACTIVITY, either).catch(() => undefined)
     this.#line = this.#line.filter((other) => other !== take)
     // Room that comes at the moment of a stop goes to the next one.
     if (given && signal.aborted) this.#leave()

@@ -7,6 +7,9 @@
 import { LIMITS } from '../protocol/limits.js'
 import { ModelError } from './model-error.js'
 
+/** The workflow, not the activity, waits for a longer pause of a provider. */
+export const LONGEST_PAUSE_IN_ACTIVITY = 10_000
+
 /** At most so many milliseconds between two requests that waited for the end of the same pause. */
 const STEP = 100
 /** The random part of a pause: a share of it, and no more than this. */
@@ -63,7 +66,7 @@ export class ProviderPause {
       if (now >= this.#end) return
       this.#lastPlace = Math.max(this.#end, this.#lastPlace) + this.#clock.random() * STEP
       const wait = this.#lastPlace - now
-      if (wait > Math.min(LIMITS.retryAfterInActivity, patience)) throw paused(wait)
+      if (wait > Math.min(LONGEST_PAUSE_IN_ACTIVITY, patience)) throw paused(wait)
       await this.#clock.sleep(wait, signal)
     }
   }

@@ -121,15 +121,10 @@ export const LIMITS = {
   modelCall: 10 * MINUTE,
   modelFirstChunk: 120 * SECOND,
   modelStall: 45 * SECOND,
-  modelAttempts: 2,
-  /** The workflow, not the activity, waits for a longer pause of a provider. */
-  retryAfterInActivity: 10 * SECOND,
   /** How long a run waits for providers in all if its agent sets nothing: as long as it waits for the store. */
   providerPatience: 24 * HOUR,
   /** The longest pause that grows by itself: a provider that works again is used within the hour. */
   longestProviderWait: HOUR,
-  /** A provider whose limit is reached is tried again after this: the end of a call in flight cannot be predicted. */
-  fullProviderWait: 15 * SECOND,
   /** The stream of a longer answer is aborted. */
   answerBytes: 4 * MB,
   toolTimeout: 5 * MINUTE,
@@ -154,8 +149,6 @@ export const LIMITS = {
   /** The part of its transcript that a step reads, however long the transcript is (T6); hooks read as much. */
   contextRows: 500,
   contextBytes: 4 * MB,
-  /** The rest of each tool result, head and tail, when one step alone is larger than the window. */
-  clippedResultBytes: 4 * KB,
 
   /** A longer wait is divided into several timers: a delay that a tool gives must not break a timer. */
   longestTimer: 365 * 24 * HOUR,

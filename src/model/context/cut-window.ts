@@ -1,6 +1,8 @@
-import { LIMITS } from '../../protocol/limits.js'
 import { isOwn, readToolCalls } from './transcript-row.js'
 import type { Perspective, TranscriptRow } from './transcript-row.js'
+
+/** The rest of each tool result, head and tail, when one step alone is larger than the window. */
+const CLIPPED_RESULT_BYTES = 4 * 1024
 
 /** How much a context has, or may have. */
 export interface WindowSize {
@@ -78,9 +80,9 @@ export function clipResult<Row extends TranscriptRow>(row: Row): Row {
   const { role, content } = row
   if (role !== 'tool' || content === null) return row
   const bytes = Buffer.from(content)
-  if (bytes.byteLength <= LIMITS.clippedResultBytes) return row
-  const half = LIMITS.clippedResultBytes / 2
-  const left = bytes.byteLength - LIMITS.clippedResultBytes
+  if (bytes.byteLength <= CLIPPED_RESULT_BYTES) return row
+  const half = CLIPPED_RESULT_BYTES / 2
+  const left = bytes.byteLength - CLIPPED_RESULT_BYTES
   const note = `[… ${left} bytes are left out here …]`
   const [head, tail] = [bytes.subarray(0, half), bytes.subarray(-half)].map((part) =>
     // A character that the cut went through.
