@@ -27,6 +27,8 @@ import { previewOfCall, queuedPreviews } from './events/event-page.js'
 import { toMicros } from '../protocol/time.js'
 import type { Millis } from '../protocol/time.js'
 
+export const SNAPSHOT_QUERY_TIMEOUT = 2_000
+
 /** A thread at one moment. All times are microseconds since 1970. */
 export interface ThreadSnapshot {
   readonly threadId: string
@@ -181,7 +183,7 @@ type SnapshotAnswer =
 export async function querySnapshot(
   context: ClientContext,
   threadId: string,
-  patience: number = LIMITS.snapshotQuery,
+  patience: number = SNAPSHOT_QUERY_TIMEOUT,
 ): Promise<SnapshotAnswer> {
   const client = context.temporal()
   const query = () => openOnly(client).getHandle(threadId).query<ControlSnapshot>(QUERIES.snapshot)

@@ -26,6 +26,9 @@ import { isOpen } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { toMicros, nowMicros } from '../protocol/time.js'
 
+/** Files that one call may stage; each is a line of its row. */
+const REMOTE_FILES = 100
+
 /**
  * `not_found`: no such call for this worker. `taken`, `answered`, `ended`: nothing is left to do. `token`: not its own.
  * `file`, `file_size`: a path or a file that cannot be written.
@@ -232,11 +235,11 @@ async function writeCallFile(
   return store.write(async (tx) => {
     const record = await heldCall(tx, held)
     const { files } = record
-    if (!Object.hasOwn(files, path) && Object.keys(files).length >= LIMITS.remoteFiles)
+    if (!Object.hasOwn(files, path) && Object.keys(files).length >= REMOTE_FILES)
       throw new RemoteCallError(
         held,
         'file',
-        `Expected at most ${LIMITS.remoteFiles} files of one call, got one more: pack them into one.`,
+        `Expected at most ${REMOTE_FILES} files of one call, got one more: pack them into one.`,
       )
     if ((await statFile(tx, held.threadId, path))?.isDirectory === true)
       throw new RemoteCallError(

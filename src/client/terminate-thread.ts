@@ -20,6 +20,7 @@ import {} from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { cancelWorkflow, updateWorkflow } from './thread-workflow.js'
 import { nowMicros } from '../protocol/time.js'
+import { RESPOND_PATIENCE, RESPOND_PAUSE } from './answers/respond.js'
 
 interface Termination {
   readonly threadId: string
@@ -121,14 +122,14 @@ async function releaseDeferred(
   context: ClientContext,
   { thread_id: parentThreadId, id }: Pick<PendingRecord, 'thread_id' | 'id'>,
 ): Promise<void> {
-  const until = Date.now() + LIMITS.respond
+  const until = Date.now() + RESPOND_PATIENCE
   const input: Respond = { id, names: [] }
   for (;;) {
     const patience = Math.max(1, until - Date.now())
     const update = { name: UPDATES.respond, id: `${UPDATES.respond}:${id}:${randomUUID()}`, input, patience }
     // The workflow may hear of the request a moment later than everybody who reads the store.
     if ((await updateWorkflow(context, parentThreadId, update)) !== 'unknown') return
-    if (Date.now() + LIMITS.respondPause >= until) return
-    await sleep(LIMITS.respondPause)
+    if (Date.now() + RESPOND_PAUSE >= until) return
+    await sleep(RESPOND_PAUSE)
   }
 }

@@ -83,7 +83,6 @@ export const LIMITS = {
   requestBytes: 4 * MB,
   /** A request that carries a few words at most. */
   smallRequestBytes: 16 * KB,
-  page: 50,
   /** Rows of a page of a list: what is sent within a second. */
   longestPage: 500,
   /** The interval of a stream's heartbeats: proxies close a connection that is quiet for half a minute. */
@@ -134,8 +133,6 @@ export const LIMITS = {
   remoteSlack: MINUTE,
   /** A worker that dies or fails again and again is retried for some two minutes. */
   remoteAttempts: 10,
-  /** Files that one call may stage; each is a line of its row. */
-  remoteFiles: 100,
   /** Characters of a subagent's status text, as its parent's registry shows it. */
   statusText: 500,
   /** A hook is short work between two others: a hook that never returns delays its thread by this at most. */
@@ -189,27 +186,15 @@ export const LIMITS = {
   workflowTask: 5 * SECOND,
   /** Younger work is under way and no finding: an activity's retries and a signal take less. */
   underWay: MINUTE,
-  /** A workflow task with as many failures fails by itself: a worker that died causes one or two. */
-  failingAttempts: 5,
   /** Rows of one transaction of a deletion: some milliseconds, in which nothing else writes to a SQLite store. */
   deletedAtOnce: 500,
-  /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
-  deletedClose: 60 * SECOND,
   /** The bytes of a file are kept this long after they were written: a tool that runs for a day names them at its end. */
   blobGrace: 48 * HOUR,
-  snapshotQuery: 2 * SECOND,
   /** How long the client waits for Temporal, with retries: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,
-  /** How long an answer waits for a worker that takes it: the store keeps it, and the caller sends it again. */
-  respond: 10 * SECOND,
-  /** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
-  respondPause: SECOND / 20,
   /**
    * A killed database loses the last unsynchronized writes, with PostgreSQL's default settings at most 0.6 s of them: how
    * often a stream checks that its last rows are there.
    */
   deltaLook: SECOND,
-  eventJoinBytes: 16 * KB,
-  /** Previews that are delivered with a change of the queue; the snapshot has all of them. */
-  eventQueueItems: 50,
 } as const

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../../protocol/errors.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -34,6 +33,12 @@ import type { Answer, CheckedAnswer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
 import type { ValuesOfThread, VariableValues } from './set-variables.js'
 import { nowMicros } from '../../protocol/time.js'
+
+/** How long an answer waits for a worker that takes it: the store keeps it, and the caller sends it again. */
+export const RESPOND_PATIENCE = 10_000
+
+/** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
+export const RESPOND_PAUSE = 50
 
 interface Responding {
   readonly threadId: string
@@ -73,7 +78,7 @@ export async function respond(
 export async function announceAnswer(context: ClientContext, request: PendingRecord): Promise<void> {
   const { thread_id: threadId, id } = request
   const input = updateOf(request)
-  const until = Date.now() + LIMITS.respond
+  const until = Date.now() + RESPOND_PATIENCE
   // The same answer from another process is this very Update.
   let repeats = true
   for (;;) {
@@ -91,9 +96,9 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
     }
     if (answer === 'invalid') throw invalid(request)
     if (await wasTaken(context, request)) return
-    if (Date.now() + LIMITS.respondPause >= until)
+    if (Date.now() + RESPOND_PAUSE >= until)
       throw new NoWorkerError(threadId, { taskQueue: await context.taskQueue(), kept: 'answer' })
-    await sleep(LIMITS.respondPause)
+    await sleep(RESPOND_PAUSE)
   }
 }
 

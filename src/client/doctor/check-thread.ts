@@ -29,6 +29,9 @@ import { isFresh, left, repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
 import { toMicros, toMillisAfter, nowMicros } from '../../protocol/time.js'
 
+/** A workflow task with as many failures fails by itself: a worker that died causes one or two. */
+const FAILING_ATTEMPTS = 5
+
 /** An open thread against its workflow, and its own numbers. */
 export async function checkThread(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
   const { context } = doctor
@@ -42,7 +45,7 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   const foreign = workflow.state === 'open' ? checkOwner(store.id, thread, workflow) : null
   if (foreign !== null) return [...numbers, foreign]
   if (workflow.state === 'closed') return [...numbers, ...(await checkClosed(doctor, thread, workflow))]
-  if (workflow.attempts >= LIMITS.failingAttempts) return [...numbers, failing(thread, workflow.attempts)]
+  if (workflow.attempts >= FAILING_ATTEMPTS) return [...numbers, failing(thread, workflow.attempts)]
   const ending = await checkEnding(doctor, thread)
   if (ending !== null) return [...numbers, ending]
   const refusal = checkRefusal(store.id, thread, workflow)

@@ -1,6 +1,5 @@
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import type { JoinedFact, JoinedMessage, JoinedPayloads, ThreadEvent } from '../../protocol/events.js'
-import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
 import type { QueuedItem } from '../../protocol/status.js'
 import { utf8Length } from '../../protocol/values.js'
@@ -19,6 +18,11 @@ import type { Reader } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { threadProgress } from '../../store/threads/threads.js'
+
+const JOINED_BYTES = 16 * 1024
+
+/** Previews that are delivered with a change of the queue; the snapshot has all of them. */
+const QUEUE_PREVIEWS = 50
 
 /** At most 16 KiB each: what one subscriber holds while its consumer is busy. */
 const PAGE = 100
@@ -162,7 +166,7 @@ async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent)
 }
 
 async function joinQueue(db: Reader, threadId: string): Promise<JoinedPayloads['queue.changed']> {
-  const queued = await queuedPreviews(db, threadId, LIMITS.eventQueueItems)
+  const queued = await queuedPreviews(db, threadId, QUEUE_PREVIEWS)
   return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
 }
 
@@ -257,18 +261,18 @@ function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
 }
 
 function previewOf(text: string | null): Preview {
-  const preview = text === null ? null : cut(text, LIMITS.eventJoinBytes)
+  const preview = text === null ? null : cut(text, JOINED_BYTES)
   return { preview, truncated: preview !== text }
 }
 
 function cutMessage(message: Message | null): JoinedMessage {
   if (message === null) return { message, truncated: false, bytes: 0 }
   const bytes = utf8Length(JSON.stringify(message))
-  if (bytes <= LIMITS.eventJoinBytes) return { message, truncated: false, bytes }
+  if (bytes <= JOINED_BYTES) return { message, truncated: false, bytes }
   // Half for the text, so that a cut message as a whole stays within the bound; a cut JSON text would be none.
   const shorter: Message = {
     ...message,
-    content: message.content === null ? null : cut(message.content, LIMITS.eventJoinBytes / 2),
+    content: message.content === null ? null : cut(message.content, JOINED_BYTES / 2),
     reasoning_content: null,
     tool_calls: fits(message.tool_calls) ? message.tool_calls : null,
     metadata: fits(JSON.stringify(message.metadata)) ? message.metadata : null,
@@ -277,7 +281,7 @@ function cutMessage(message: Message | null): JoinedMessage {
 }
 
 function fits(text: string | null): boolean {
-  return text === null || utf8Length(text) <= LIMITS.eventJoinBytes / 8
+  return text === null || utf8Length(text) <= JOINED_BYTES / 8
 }
 
 /** At most that many bytes of UTF-8, whole characters only. */

@@ -11,6 +11,9 @@ import { pendingRequest } from '../answers/pending-request.js'
 import type { PendingRequest } from '../answers/pending-request.js'
 import type { ClientContext } from '../client-context.js'
 
+/** The rows of a page by default: a screen of them. */
+const ROWS_OF_PAGE = 50
+
 const PAGE = 100
 
 type ThreadPage = Awaited<ReturnType<typeof listThreads>>
@@ -157,7 +160,7 @@ function parsed(cursor: string): unknown {
 }
 
 /** @throws ConfigError */
-function pageLimit(limit: number = LIMITS.page): number {
+function pageLimit(limit: number = ROWS_OF_PAGE): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.longestPage) return limit
   throw new ConfigError([`Expected "limit" to be 1 to ${LIMITS.longestPage}, got ${limit}.`])
 }

@@ -18,6 +18,7 @@ import { signalThread, updateWorkflow } from '../thread-workflow.js'
 import { nobodyTook } from '../waiting/notices.js'
 import { halfCharacterProblem, refuseStaged } from './send-message.js'
 import { nowMicros } from '../../protocol/time.js'
+import { RESPOND_PATIENCE } from '../answers/respond.js'
 
 interface QueuingTool {
   readonly threadId: string
@@ -142,7 +143,7 @@ export async function removeQueued(context: ClientContext, threadId: string, id:
     name: UPDATES.removeQueued,
     id: `${UPDATES.removeQueued}:${id}`,
     input: { id },
-    patience: LIMITS.respond,
+    patience: RESPOND_PATIENCE,
   })
   if (answer === 'silent') throw await nobodyTook(context, threadId, 'removal')
   // One with a row is removed by it: a workflow that does not have it, or is gone, has nothing to take out.

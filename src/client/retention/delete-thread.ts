@@ -10,6 +10,9 @@ import { translate } from '../connection.js'
 import { terminateThread } from '../terminate-thread.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 
+/** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
+const CLOSE_PATIENCE = 60_000
+
 export interface DeleteThread {
   /** Ends what is open of the tree first, and waits for it. @default false: an open tree is refused */
   readonly terminate?: boolean
@@ -56,7 +59,7 @@ export async function deleteThread(
 }
 
 async function close(context: ClientContext, threadId: string, terminate: boolean): Promise<void> {
-  const until = Date.now() + LIMITS.deletedClose
+  const until = Date.now() + CLOSE_PATIENCE
   for (;;) {
     const open = await openOnes(context, threadId)
     if (open.length === 0) return

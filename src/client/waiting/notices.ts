@@ -1,11 +1,11 @@
 import { NoWorkerError } from '../../protocol/errors.js'
 import type { Kept } from '../../protocol/errors.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { isListedAgent, listAgents } from '../../store/agents.js'
 import type { ClientContext, OnNotice, ThreadNotice } from '../client-context.js'
 import { lookAtWorkflow } from '../workflow-state.js'
 import type { FailingActivity } from '../workflow-state.js'
 import type { Look } from '../read-snapshot.js'
+import { SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 
 /**
  * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
@@ -78,7 +78,7 @@ async function whySilent(context: ClientContext, threadId: string): Promise<read
 async function whyStuck(context: ClientContext, { snapshot }: Look): Promise<readonly ThreadNotice[]> {
   const { threadId, agent, run } = snapshot
   const [workflow, unknown] = await Promise.all([
-    lookAtWorkflow(context, threadId, LIMITS.snapshotQuery),
+    lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT),
     unknownAgent(context, { threadId, agent }),
   ])
   if (workflow.state !== 'open') return []
@@ -143,7 +143,7 @@ const FEW_ATTEMPTS = 3
 /** Why a query or an update was not answered: the server is there and no worker, or not even the server. */
 export async function silenceOf(context: ClientContext, threadId: string): Promise<Silence> {
   try {
-    const workflow = await lookAtWorkflow(context, threadId, LIMITS.snapshotQuery)
+    const workflow = await lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
     const { run } = workflow
     if (workflow.state === 'open' && workflow.attempts > FEW_ATTEMPTS)
       return { of: 'task', attempts: workflow.attempts }

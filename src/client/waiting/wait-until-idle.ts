@@ -2,7 +2,6 @@ import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, WaitTimeoutError } from '../../protocol/errors.js'
 import { runIdOf } from '../../protocol/ids.js'
-import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
 import type { RunSnapshot, StopReason, ThreadStatus } from '../../protocol/status.js'
 import { listRequests } from '../../store/calls/request-lists.js'
@@ -16,7 +15,7 @@ import { openThreadsBelow, threadsFrom } from '../../store/threads/thread-tree.j
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
 import { knownThread } from '../client-context.js'
 import type { ClientContext, OnNotice } from '../client-context.js'
-import { readSnapshot } from '../read-snapshot.js'
+import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
 import { describeSilence, forgetWait, silenceOf, tellOfWait } from './notices.js'
 
@@ -71,7 +70,8 @@ export async function waitUntilIdle(
     if (busy === undefined && (!children || isUnchanged(earlier, tree)))
       return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
     earlier = tree
-    patience = busy?.silent === true ? Math.min(patience * 2, longest(LIMITS.snapshotQuery)) : FIRST_PATIENCE
+    patience =
+      busy?.silent === true ? Math.min(patience * 2, longest(SNAPSHOT_QUERY_TIMEOUT)) : FIRST_PATIENCE
     if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
     if (busy === undefined) continue
     const { snapshot, before } = busy
