@@ -81,27 +81,8 @@ export const LIMITS = {
   effectDelay: 3650 * 24 * HOUR,
   /** One HTTP request without its files: 32 of the longest variables fit, and a message with its metadata. */
   requestBytes: 4 * MB,
-  /** A request that carries a few words at most. */
-  smallRequestBytes: 16 * KB,
   /** Rows of a page of a list: what is sent within a second. */
   longestPage: 500,
-  /** The interval of a stream's heartbeats: proxies close a connection that is quiet for half a minute. */
-  eventHeartbeat: 15 * SECOND,
-  /** A stream ends after this and the client resumes behind its last event, so that a revoked token stops working. */
-  eventStream: HOUR,
-  /** How long requests in flight may take when a server closes: orchestrators kill it after 30 s, and the store closes before. */
-  serverCloseGrace: 10 * SECOND,
-  /** Proxies wait a minute for an answer: the caller of an endpoint that hangs gets our error, not theirs. */
-  endpointTimeout: 50 * SECOND,
-  /** How long writes in flight of such an endpoint may take: the answer still arrives within that minute. */
-  endpointClosing: 5 * SECOND,
-  /** Verified tokens of calls that are remembered, 64 bytes each: rarely are more calls in flight at a time. */
-  knownTokens: 10_000,
-  /** How long a readiness check may take, and how long its answer is valid. */
-  readinessCheck: 2 * SECOND,
-  /** The deadline of the call to Temporal: the SDK's retry that meets it ends the call up to a second late. */
-  readinessCall: SECOND,
-  readinessAge: SECOND,
   /** Tags, search attributes and similar lists of one start. */
   startNames: 32,
   /** Temporal refuses the 10,001st signal of a run: the thread continues as new long before. */

@@ -5,6 +5,9 @@ import { LIMITS } from '../protocol/limits.js'
 import { ProblemError } from './error-response.js'
 import type { ServerEnv, ThreadContext } from './server-context.js'
 
+/** A request that carries a few words at most. */
+const SMALL_REQUEST_BYTES = 16 * 1024
+
 /** Routes of a thread that take a few words at most. */
 const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
 
@@ -19,7 +22,7 @@ const OWN = 'api/'
  * is not in UTF-8, and JSON that is nested too deep.
  */
 export function limitBodies(): MiddlewareHandler<ServerEnv> {
-  const small = limit(LIMITS.smallRequestBytes)
+  const small = limit(SMALL_REQUEST_BYTES)
   const usual = limit(LIMITS.requestBytes)
   return (context, next) => {
     const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []

@@ -2,9 +2,11 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { ConfigError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
+
+/** How long requests in flight may take when a server closes: orchestrators kill it after 30 s, and the store closes before. */
+const CLOSE_GRACE = 10_000
 
 /** Milliseconds between two looks at connections while it closes. */
 const LOOK = 100
@@ -53,7 +55,7 @@ function listenError(
 export async function serveThreads({
   port = 8080,
   hostname = '127.0.0.1',
-  closeGrace = LIMITS.serverCloseGrace,
+  closeGrace = CLOSE_GRACE,
   ...options
 }: ServeThreadsOptions): Promise<ThreadServer> {
   const closing = new AbortController()

@@ -3,7 +3,6 @@ import type { MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { ThreadClient } from '../client/thread-client.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
 import { inTrace } from '../telemetry/spans.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
@@ -26,6 +25,12 @@ import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
 import { authenticateCallers } from './tokens.js'
 import type { Authentication } from './tokens.js'
+
+/** The interval of a stream's heartbeats: proxies close a connection that is quiet for half a minute. */
+const EVENT_HEARTBEAT = 15_000
+
+/** A stream ends after this and the client resumes behind its last event, so that a revoked token stops working. */
+const LONGEST_EVENT_STREAM = 3_600_000
 
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
@@ -59,8 +64,8 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   const server: ServerContext = {
     client,
     log,
-    heartbeat: options.heartbeat ?? LIMITS.eventHeartbeat,
-    longestStream: options.longestStream ?? LIMITS.eventStream,
+    heartbeat: options.heartbeat ?? EVENT_HEARTBEAT,
+    longestStream: options.longestStream ?? LONGEST_EVENT_STREAM,
     closing: options.closing ?? new AbortController().signal,
   }
   const app: ThreadApp = new OpenAPIHono<ServerEnv>({

@@ -35,6 +35,12 @@ import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoin
 import type { EndpointRoute } from './endpoint-routes.js'
 import { nowMicros } from '../../protocol/time.js'
 
+/** Proxies wait a minute for an answer: the caller of an endpoint that hangs gets our error, not theirs. */
+const ENDPOINT_TIMEOUT = 50_000
+
+/** How long writes in flight of such an endpoint may take: the answer still arrives within that minute. */
+const ENDPOINT_CLOSING = 5_000
+
 /** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
 export interface ThreadEndpoints {
   /** By path and method, as Standard Agents names files: `orders/[id].post`. */
@@ -86,7 +92,7 @@ export function answerEndpoints(
   }
 }
 
-function timeoutOf({ timeout = LIMITS.endpointTimeout }: ThreadEndpoints): number {
+function timeoutOf({ timeout = ENDPOINT_TIMEOUT }: ThreadEndpoints): number {
   // A timer takes no more.
   if (Number.isInteger(timeout) && timeout > 0 && timeout < 2 ** 31) return timeout
   throw new ConfigError([
@@ -181,7 +187,7 @@ async function runEndpoint(
   // One that threw may have left a tool running, too.
   abort.abort()
   // Whoever is told finds what it did; what it tries from now on is refused, and so is what is not done in time.
-  await acting.close(Math.min(run.timeout, LIMITS.endpointClosing))
+  await acting.close(Math.min(run.timeout, ENDPOINT_CLOSING))
   throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
 }
 

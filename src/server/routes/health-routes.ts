@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { ThreadClient } from '../../client/thread-client.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { json, problem } from '../schemas/messages.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
+
+/** How long a readiness check may take. */
+const READINESS_CHECK = 2_000
+
+/** The deadline of the call to Temporal: the SDK's retry that meets it ends the call up to a second late. */
+const READINESS_CALL = 1_000
+
+/** How long the answer of a readiness check is valid. */
+const READINESS_AGE = 1_000
 
 const MALFORMED = { 400: json('The URL cannot be read.', problem) }
 
@@ -57,7 +65,7 @@ interface Readiness {
 function createReadiness(client: ThreadClient): () => Promise<Readiness> {
   let looked: { readonly at: number; readonly found: Promise<Readiness> } | undefined
   return () => {
-    if (looked === undefined || Date.now() - looked.at > LIMITS.readinessAge)
+    if (looked === undefined || Date.now() - looked.at > READINESS_AGE)
       looked = { at: Date.now(), found: look(client) }
     return looked.found
   }
@@ -74,9 +82,7 @@ async function look(client: ThreadClient): Promise<Readiness> {
  */
 async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
   const call = async () => {
-    await temporal.withDeadline(Date.now() + LIMITS.readinessCall, () =>
-      temporal.workflowService.getSystemInfo({}),
-    )
+    await temporal.withDeadline(Date.now() + READINESS_CALL, () => temporal.workflowService.getSystemInfo({}))
   }
   return call().then(
     () => true,
@@ -87,7 +93,7 @@ async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
 /** False when it fails or takes too long, whatever the reason: the log of a request that needs it has that. */
 async function storeAnswers(client: ThreadClient): Promise<boolean> {
   const over = new AbortController()
-  const late = sleep(LIMITS.readinessCheck, false, { signal: over.signal }).catch(() => false)
+  const late = sleep(READINESS_CHECK, false, { signal: over.signal }).catch(() => false)
   const answered = client.find('').then(
     () => true,
     () => false,

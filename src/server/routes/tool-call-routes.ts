@@ -20,6 +20,9 @@ import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../serv
 import { bearerToken, ownersByToken, tokenDigest, tokenProblems } from '../tokens.js'
 import type { TokenOwner } from '../tokens.js'
 
+/** Verified tokens of calls that are remembered, 64 bytes each: rarely are more calls in flight at a time. */
+const KNOWN_TOKENS = 10_000
+
 const STATUS: Readonly<Record<RemoteCallProblem, ContentfulStatusCode>> = {
   not_found: 404,
   taken: 409,
@@ -348,7 +351,7 @@ function limitUnknownTokens(rateLimit: RateLimit, isWorker: (token: string) => b
   function know(token: string): void {
     known.add(keyOf(token))
     const [oldest] = known
-    if (known.size > LIMITS.knownTokens && oldest !== undefined) known.delete(oldest)
+    if (known.size > KNOWN_TOKENS && oldest !== undefined) known.delete(oldest)
   }
 
   return {
