@@ -48,8 +48,6 @@ export const LIMITS = {
   childDepth: 8,
   /** Unanswered calls that a parent keeps of one child, which takes them in order: the newest answer is also for the calls before. */
   invocationsPerChild: 8,
-  /** How far the number of a report that answers no call may be ahead of the last one: a few reports may be lost. */
-  reportGap: 64,
   /** Share of reports that arrived before their calls were known, as after a Temporal reset: some fifteen of one call. */
   earlyReportBytes: 3 * KB,
   /** Children that one call starts together. */
@@ -58,8 +56,6 @@ export const LIMITS = {
   invocations: 64,
   /** How long a thread waits for the missing variables of a subagent. */
   deferredChild: 7 * 24 * HOUR,
-  /** The pause before a thread whose run refuses its 10,001st signal is signalled again: it continues as new when it can. */
-  refusedSignal: MINUTE,
   /** Operations on other threads whose outbound signals are pending: a few for each open child. */
   waitingTells: 200,
   /** Facts that wait for the next activity, and their share of the carried state; further ones are only counted. */
@@ -87,8 +83,6 @@ export const LIMITS = {
   startNames: 32,
   /** Temporal refuses the 10,001st signal of a run: the thread continues as new long before. */
   signalsPerRun: 1000,
-  /** When a worker died or evicted a thread, the next one replays its history: that takes some 0.3 s at this size (decision 43). */
-  historyEvents: 500,
   /** Idle threads stay small: they continue as new when a history is above this, or near it when a run ends (decision 52). */
   idleHistoryEvents: 200,
   idleHistoryBytes: 50 * KB,
@@ -112,8 +106,6 @@ export const LIMITS = {
   longestHook: 5 * MINUTE,
   /** For the claim of a call and the delivery of its result: the worker's own limit ends before start-to-close. */
   remoteSlack: MINUTE,
-  /** A worker that dies or fails again and again is retried for some two minutes. */
-  remoteAttempts: 10,
   /** Characters of a subagent's status text, as its parent's registry shows it. */
   statusText: 500,
   /** A hook is short work between two others: a hook that never returns delays its thread by this at most. */
@@ -130,35 +122,12 @@ export const LIMITS = {
 
   /** A longer wait is divided into several timers: a delay that a tool gives must not break a timer. */
   longestTimer: 365 * 24 * HOUR,
-  heartbeatTimeout: 30 * SECOND,
-  /** A shorter timeout would fail every activity, a longer one would leave a dead worker unnoticed. */
-  shortestHeartbeat: SECOND,
-  longestHeartbeat: 10 * MINUTE,
-  /** The server terminates a workflow with a larger value. */
-  searchAttributeBytes: 2000,
-  /** Start-to-close is an activity's own limit plus this: the inner limit always ends first. */
-  startToCloseSlack: 15 * MINUTE,
   /** A child that owes an answer and is not observed is checked each minute for five minutes, then ever more rarely. */
   childCheckFirst: MINUTE,
   childCheckLast: HOUR,
   childChecksAtFirst: 5,
   /** How long failures of the store and of workers are retried before the run ends as blocked. */
   scheduleToClose: 24 * HOUR,
-  /**
-   * Pauses before another try, of a day each, to store something without which a thread cannot go on. They double from the
-   * first to the last, so that a history whose tries are refused at once lasts for ten years.
-   */
-  storedAgainFirst: MINUTE,
-  storedAgainLast: 24 * HOUR,
-  /**
-   * Retries are quick when a worker died, also the fifth in one call: each costs the heartbeat timeout already. Where
-   * attempts fail by themselves they grow to 30 s within three minutes, and an attempt without a store has waited for it as long.
-   */
-  retryFirst: SECOND / 2,
-  retryGrowth: 1.2,
-  retryLast: 30 * SECOND,
-  /** Of another worker's activity: ten attempts in some two minutes. */
-  remoteRetryGrowth: 2,
   /**
    * How long a thread stands still when its worker dies in a workflow task, which takes milliseconds, and a cold replay
    * a third of a second. Temporal's 10 s would be twice a short heartbeat timeout; from the fourth timeout of a task on

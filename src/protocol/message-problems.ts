@@ -7,6 +7,10 @@ import type { ToldOperation } from './operations.js'
 import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
+/** A shorter timeout would fail every activity, a longer one would leave a dead worker unnoticed. */
+const SHORTEST_HEARTBEAT = 1_000
+const LONGEST_HEARTBEAT = 600_000
+
 /** Says what is wrong with a thread id, or nothing. */
 export function threadIdProblem(id: unknown): string | undefined {
   if (typeof id !== 'string' || id.length === 0 || id.length > LIMITS.threadIdLength)
@@ -52,9 +56,11 @@ function threadLimitsProblem(limits: unknown): string | undefined {
   if (limits === undefined) return undefined
   if (!isObject(limits)) return `Expected "limits" to be an object, got ${describe(limits)}.`
   const { heartbeatTimeout, historyEvents } = limits
-  const { shortestHeartbeat: least, longestHeartbeat: most } = LIMITS
-  if (heartbeatTimeout !== undefined && !isWholeNumber(heartbeatTimeout, least, most))
-    return `Expected "limits.heartbeatTimeout" to be ${least} to ${most} milliseconds, got ${describe(heartbeatTimeout)}.`
+  if (
+    heartbeatTimeout !== undefined &&
+    !isWholeNumber(heartbeatTimeout, SHORTEST_HEARTBEAT, LONGEST_HEARTBEAT)
+  )
+    return `Expected "limits.heartbeatTimeout" to be ${SHORTEST_HEARTBEAT} to ${LONGEST_HEARTBEAT} milliseconds, got ${describe(heartbeatTimeout)}.`
   if (historyEvents !== undefined && !isWholeNumber(historyEvents, 0, Number.MAX_SAFE_INTEGER))
     return `Expected "limits.historyEvents" to be a whole number, got ${describe(historyEvents)}.`
   return undefined

@@ -22,6 +22,9 @@ import { enqueue, hasRoom } from './inbox.js'
 import { earlyReportKept } from './reset.js'
 import type { Millis } from '../protocol/time.js'
 
+/** How far the number of a report that answers no call may be ahead of the last one: a few reports may be lost. */
+const REPORT_GAP = 64
+
 /** A child whose rows exist: from now on it owes the call an answer. */
 export function openChild(
   { reference, resumable }: Pick<PreparedChild, 'reference' | 'resumable'>,
@@ -69,7 +72,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: Millis
   const answers = child.owes.some(({ callId }) => said.invocations.includes(callId))
   // A call is answered once, so that the number of a report that answers one is right, whatever was said before (T7).
   if (!answers && said.report <= child.reports) return control
-  if (!answers && said.report > child.reports + LIMITS.reportGap)
+  if (!answers && said.report > child.reports + REPORT_GAP)
     return withWarning(
       control,
       'report_skipped',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { openChildOf } from '../../test/support/child-states.js'
 import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { carry, restore, restsAtBound, shouldContinueAsNew } from './continue-as-new.js'
+import { carry, restore, restsAtBound, shouldContinueAsNew, HISTORY_EVENTS } from './continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 
@@ -22,8 +22,8 @@ describe('when a thread continues as new', () => {
     ['a small history of an idle thread', idleControl(), {}, false],
     ['the suggestion of the server', running, { suggested: true }, true],
     ['a thousand signals', running, { signals: LIMITS.signalsPerRun }, true],
-    ['five hundred events', running, { events: LIMITS.historyEvents }, true],
-    ['fewer of them in a run', running, { events: LIMITS.historyEvents - 1, bytes: 999_999 }, false],
+    ['five hundred events', running, { events: HISTORY_EVENTS }, true],
+    ['fewer of them in a run', running, { events: HISTORY_EVENTS - 1, bytes: 999_999 }, false],
     [
       'a limit of the start input behind',
       idleControl({ limits: { historyEvents: 1500 } }, { run: run() }),
@@ -61,7 +61,7 @@ describe('when a thread continues as new', () => {
   })
 
   test.each([
-    ['events', { events: LIMITS.historyEvents }],
+    ['events', { events: HISTORY_EVENTS }],
     ['bytes', { bytes: 999_999 }],
     ['a suggestion', { suggested: true }],
   ])('%s without progress do not', (_what, history) => {

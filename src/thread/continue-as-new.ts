@@ -19,6 +19,9 @@ import type { PackedEntry } from './inbox.js'
 import { endingOf } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
+/** When a worker died or evicted a thread, the next one replays its history: that takes some 0.3 s at this size (decision 43). */
+export const HISTORY_EVENTS = 500
+
 /** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
 
@@ -38,7 +41,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
   if (history.suggested) return true
-  if (history.events >= (control.start.limits?.historyEvents ?? LIMITS.historyEvents)) return true
+  if (history.events >= (control.start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
   // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
   // just continued as new is answered by a replay of all of it.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)

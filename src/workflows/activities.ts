@@ -26,6 +26,19 @@ import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
 import type { CutBy, ThreadHost } from './thread-host.js'
 
+const HEARTBEAT_TIMEOUT = 30_000
+
+/** Start-to-close is an activity's own limit plus this: the inner limit always ends first. */
+const START_TO_CLOSE_SLACK = 900_000
+
+/**
+ * Retries are quick when a worker died, also the fifth in one call: each costs the heartbeat timeout already. Where
+ * attempts fail by themselves they grow to 30 s within three minutes, and an attempt without a store has waited for it as long.
+ */
+const RETRY_FIRST = 500
+const RETRY_GROWTH = 1.2
+const RETRY_LAST = 30_000
+
 type Name = keyof ThreadActivities
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
 type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>> & StoreAnswer
@@ -210,14 +223,14 @@ export function activityOptions(
 ): ActivityOptions {
   return {
     ...(taskQueue === null ? {} : { taskQueue }),
-    startToCloseTimeout: limit + LIMITS.startToCloseSlack,
+    startToCloseTimeout: limit + START_TO_CLOSE_SLACK,
     scheduleToCloseTimeout: LIMITS.scheduleToClose,
-    heartbeatTimeout: control.start.limits?.heartbeatTimeout ?? LIMITS.heartbeatTimeout,
+    heartbeatTimeout: control.start.limits?.heartbeatTimeout ?? HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
-      initialInterval: LIMITS.retryFirst,
-      backoffCoefficient: LIMITS.retryGrowth,
-      maximumInterval: LIMITS.retryLast,
+      initialInterval: RETRY_FIRST,
+      backoffCoefficient: RETRY_GROWTH,
+      maximumInterval: RETRY_LAST,
     },
     summary,
   }

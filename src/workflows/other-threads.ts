@@ -2,7 +2,6 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { getExternalWorkflowHandle, sleep, TemporalFailure } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
-import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { terminationFound } from '../thread/apply.js'
@@ -14,6 +13,9 @@ import type { DueReport } from '../thread/reports.js'
 import { callActivity } from './activities.js'
 import { untilStored } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
+
+/** The pause before a thread whose run refuses its 10,001st signal is signalled again: it continues as new when it can. */
+const REFUSED_SIGNAL_PAUSE = 60_000
 
 type OthersAction = Extract<Action, { readonly kind: 'deliverReport' | 'announceReport' | 'tell' }>
 
@@ -95,7 +97,7 @@ export async function told(tell: () => Promise<void>): Promise<'told' | 'gone'> 
     } catch (error) {
       if (!(error instanceof TemporalFailure)) throw error
       if (!(error instanceof ApplicationFailure) || error.type !== REFUSED) return 'gone'
-      await sleep(LIMITS.refusedSignal, { summary: 'another thread continues as new' })
+      await sleep(REFUSED_SIGNAL_PAUSE, { summary: 'another thread continues as new' })
     }
   }
 }

@@ -11,6 +11,13 @@ import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
+/**
+ * Pauses before another try, of a day each, to store something without which a thread cannot go on. They double from the
+ * first to the last, so that a history whose tries are refused at once lasts for ten years.
+ */
+const FIRST_PAUSE = 60_000
+const LAST_PAUSE = 86_400_000
+
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
 
 /**
@@ -94,7 +101,7 @@ function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[
  * the store is asked, cuts it.
  */
 export async function untilStored<T>(host: ThreadHost, ask: () => Promise<T | null>): Promise<T> {
-  for (let pause: number = LIMITS.storedAgainFirst; ; pause = Math.min(pause * 2, LIMITS.storedAgainLast)) {
+  for (let pause: number = FIRST_PAUSE; ; pause = Math.min(pause * 2, LAST_PAUSE)) {
     const { terminating } = host.control
     const answer = await ask()
     if (answer !== null) return answer

@@ -1,10 +1,12 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
-import { LIMITS } from '../protocol/limits.js'
 import { rootOf, SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
+
+/** The server terminates a workflow with a larger value. */
+const SEARCH_ATTRIBUTE_BYTES = 2000
 
 /** What the Temporal UI shows of a thread: agent, status, step, tool; registered names only, never content (T5). */
 export function showStatus(host: ThreadHost): void {
@@ -52,7 +54,7 @@ function searchAttributesOf(control: ThreadControl): Readonly<Record<string, str
 function fitting(values: readonly string[]): string[] {
   const taken: string[] = []
   for (const value of values) {
-    if (utf8Length(JSON.stringify([...taken, value])) > LIMITS.searchAttributeBytes) break
+    if (utf8Length(JSON.stringify([...taken, value])) > SEARCH_ATTRIBUTE_BYTES) break
     taken.push(value)
   }
   return taken

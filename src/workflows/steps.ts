@@ -37,6 +37,12 @@ import { activityOptions, callActivity, notAnswered } from './activities.js'
 import type { Called } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
+/** A worker that dies or fails again and again is retried for some two minutes. */
+const REMOTE_ATTEMPTS = 10
+
+/** Of another worker's activity: ten attempts in some two minutes. */
+const REMOTE_RETRY_GROWTH = 2
+
 /** What is done for a step: its model call and its tool calls. */
 type StepAction = Extract<
   Action,
@@ -318,8 +324,8 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
     startToCloseTimeout: timeout + LIMITS.remoteSlack,
     retry: {
       ...options.retry,
-      backoffCoefficient: LIMITS.remoteRetryGrowth,
-      maximumAttempts: LIMITS.remoteAttempts,
+      backoffCoefficient: REMOTE_RETRY_GROWTH,
+      maximumAttempts: REMOTE_ATTEMPTS,
     },
   })
   const run = activities[activity]
