@@ -6,11 +6,12 @@ import type {
   ActivityInterceptors,
   ActivityInterceptorsFactory,
   ActivityOutboundCallsInterceptor,
+  Logger,
 } from '@temporalio/worker'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/answer-problem.js'
-import { failure, FAILURES, otherStoreFailure } from '../protocol/failures.js'
+import { FAILURES, failure, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
 import { isStoreId, modelOperationId, reportOperationId, settleOperationId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -18,8 +19,8 @@ import { isObject } from '../protocol/values.js'
 import { recordError } from '../store/errors.js'
 import { StoreError } from '../store/store-error.js'
 import type { Store } from '../store/store.js'
-import { warnOfOtherStore } from './worker-warnings.js'
 import { nowMicros } from '../protocol/time.js'
+import { ownTaskQueue } from '../store/store-location.js'
 
 /** A worker; its store is asked for when an activity comes, for it may open late. */
 interface StoreOwner {
@@ -159,3 +160,30 @@ function operationOf({ run, step, frame, callId, settle, report, effectId }: Inp
 }
 
 type Input = Readonly<Record<string, unknown>>
+
+/** Pairs of a worker's store and another one, of which the log tells. */
+const mixed = new Set<string>()
+
+/** More than a few other stores on one queue say nothing new. */
+const MOST_MIXED = 10
+
+interface OtherStore {
+  /** The store of this worker. */
+  readonly worker: string
+  /** The store of the threads. */
+  readonly threads: string
+  readonly taskQueue: string
+}
+
+/** Logs once in a process that its task queue has threads of another store, which this worker leaves alone. */
+function warnOfOtherStore(log: Pick<Logger, 'warn'>, { worker, threads, taskQueue }: OtherStore): void {
+  const pair = `${worker} ${threads}`
+  if (mixed.has(pair) || mixed.size >= MOST_MIXED) return
+  mixed.add(pair)
+  log.warn(
+    `The task queue "${taskQueue}" has threads of the store ${threads}, and the store of this worker is ${worker}: this worker ` +
+      'refuses their work, and they wait for a worker of their store. If both are one project, give all its workers and ' +
+      'clients the same EVERTHREAD_DATABASE_URL; if not, give each project a task queue of its own (without a taskQueue ' +
+      `and without EVERTHREAD_TASK_QUEUE this worker polls "${ownTaskQueue(worker)}").`,
+  )
+}

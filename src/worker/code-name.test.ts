@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeName } from './worker-options.js'
+import { codeName } from './workflow-bundle.js'
 
 test('our own code is named by the version of the package', () => {
   expect(codeName({ taskQueue: 't' })).toMatch(/^everthread@\d+\.\d+\.\d+/)

@@ -1,21 +1,21 @@
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
+import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
-import { ConfigError } from '../protocol/errors.js'
+import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
-import { connectToTemporal, explained } from './connect-to-temporal.js'
-import type { TemporalTarget } from './connect-to-temporal.js'
 import { installLogging } from './logging.js'
-import { Worker } from './temporal-worker.js'
+import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { listWorkerAgents } from './worker-agents.js'
 import { instanceEnv, threadDeployment, threadWorkerOptions } from './worker-options.js'
 import type { ThreadDeploymentOptions, ThreadOptions, ThreadWorker } from './worker-options.js'
-import { warnOfMissingKey, warnOfRegistry, warnOfRemoteTemporal } from './worker-warnings.js'
+import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
+import { isPostgres } from '../store/postgres/postgres-place.js'
 
 /** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
 export interface CreateWorkerOptions
@@ -154,4 +154,68 @@ export function checkRegistry(registry: Registry): void {
   throw new ConfigError([
     `Expected "registry" to be what registry() or loadRegistry() answers, got ${came}: look at its import`,
   ])
+}
+
+interface TemporalTarget {
+  readonly connection: NativeConnection
+  readonly address: string
+  readonly namespace: string
+}
+
+/** Connects by Temporal's environment configuration. @throws ConfigError, or one sentence when nobody answers */
+async function connectToTemporal(): Promise<TemporalTarget> {
+  const { connectionOptions, namespace } = await readConfiguration()
+  const address = connectionOptions.address ?? 'localhost:7233'
+  try {
+    const connection = await NativeConnection.connect({ ...connectionOptions, address })
+    return { connection, address, namespace: namespace ?? 'default' }
+  } catch (error) {
+    throw showAsOneLine(
+      new Error(
+        `Expected a Temporal server at ${address}, got ${reasonOf(error)}: ` +
+          'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
+        { cause: error },
+      ),
+    )
+  }
+}
+
+/** What a worker meets that is connected and cannot start: a namespace that is not there as one sentence. */
+function explained(error: unknown, { address, namespace }: TemporalTarget): unknown {
+  if (!(error instanceof Error) || !/^Namespace .* was not found/.test(error.message)) return error
+  return showAsOneLine(
+    new Error(
+      `Expected a Temporal server with the namespace "${namespace}", got ${address} without it: ` +
+        'create it, or set TEMPORAL_NAMESPACE.',
+      { cause: error },
+    ),
+  )
+}
+
+/** Loaded by need: a worker with a connection of its own starts without it. */
+async function readConfiguration(): Promise<ClientConnectConfig> {
+  const { loadClientConnectConfig } = await import('@temporalio/envconfig')
+  try {
+    return loadClientConnectConfig()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError([`Expected Temporal's environment configuration to be readable, got: ${reason}`])
+  }
+}
+
+/** The native library prints its error as a tree of Rust structures; the innermost sentence says it all. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return /(?:message|error): "([^"]+)"/.exec(text)?.[1]?.toLowerCase() ?? text
+}
+
+/** SQLite is a file of this machine: workers elsewhere would run the same threads without their content. */
+function warnOfRemoteTemporal(address: string, database: string): void {
+  if (isPostgres(database)) return
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return
+  Runtime.instance().logger.warn(
+    `Threads are stored in a SQLite file of this machine, while Temporal is at ${address}: ` +
+      'run all workers and clients of this task queue on this machine.',
+  )
 }

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { VersioningBehavior, WorkerDeploymentVersion } from '@temporalio/common'
 import type { WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/index.js'
@@ -13,7 +11,7 @@ import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { activityInterceptor } from './activity-interceptor.js'
 import { noteSecretsOfEnv } from './worker-warnings.js'
-import { codeOf, workflowBundleOptions } from './workflow-bundle.js'
+import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker {
   readonly registry: Registry
@@ -99,23 +97,6 @@ export function threadDeployment(
         'never wake once the workers of its version are gone; pin workflows of your own with setWorkflowOptions.',
     ])
   return { version, useWorkerVersioning: true, defaultVersioningBehavior: behavior }
-}
-
-/**
- * What histories call a worker's workflow code, six times a step: Temporal's own name for it, of 90 characters, is a seventh
- * of a step's history. Null for code that is bundled with a user's own as the worker starts: that name stays Temporal's.
- */
-export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): string | null {
-  if (workflowBundle !== undefined)
-    return `everthread+${createHash('sha256').update(codeOf(workflowBundle)).digest('hex').slice(0, 12)}`
-  return workflowsPath === undefined ? `everthread@${packageVersion()}` : null
-}
-
-/** The package's own file is two folders up, from the sources as from what is built of them. */
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // Written by us.
-  return (JSON.parse(text) as { readonly version: string }).version
 }
 
 /** What a worker has to know of threads. */

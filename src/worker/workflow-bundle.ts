@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BundleOptions, BundlerPlugin, WorkflowBundleOption } from '@temporalio/worker'
+import { createHash } from 'node:crypto'
+import type { BundleOptions, BundlerPlugin, WorkerOptions, WorkflowBundleOption } from '@temporalio/worker'
 import { checkPeer } from '../activities/peer-packages.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import { ConfigError } from '../protocol/errors.js'
@@ -28,6 +29,7 @@ const BESIDE_THEIRS = pathOf('workflows/beside-theirs')
 
 /** The files that stand for a user's own modules, in whose place the bundler puts these. */
 const THEIR_WORKFLOWS = pathOf('workflows/their-workflows')
+
 const THEIR_CONVERTER = pathOf('protocol/inner-payload-converter')
 
 function pathOf(module: string): string {
@@ -37,6 +39,7 @@ function pathOf(module: string): string {
 type LeanWebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
+
 const LOADER = fileURLToPath(
   new URL(`../worker/without-comments${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
 )
@@ -81,7 +84,7 @@ function bundleProblems(code: Buffer): readonly string[] {
 }
 
 /** As bytes: to decode a bundle costs more than to search and to digest it. @throws ConfigError for a file that cannot be read */
-export function codeOf(bundle: WorkflowBundleOption): Buffer {
+function codeOf(bundle: WorkflowBundleOption): Buffer {
   if ('code' in bundle) return Buffer.from(bundle.code)
   try {
     return readFileSync(bundle.codePath)
@@ -132,4 +135,21 @@ function withModules(config: WebpackConfig, modules: ReadonlyMap<string, string>
     ? [...known, ...theirs]
     : { ...known, ...Object.fromEntries(theirs.map((one) => [`${one.name}$`, one.alias])) }
   return { ...config, resolve: { ...config.resolve, alias } }
+}
+
+/**
+ * What histories call a worker's workflow code, six times a step: Temporal's own name for it, of 90 characters, is a seventh
+ * of a step's history. Null for code that is bundled with a user's own as the worker starts: that name stays Temporal's.
+ */
+export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): string | null {
+  if (workflowBundle !== undefined)
+    return `everthread+${createHash('sha256').update(codeOf(workflowBundle)).digest('hex').slice(0, 12)}`
+  return workflowsPath === undefined ? `everthread@${packageVersion()}` : null
+}
+
+/** The package's own file is two folders up, from the sources as from what is built of them. */
+function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  // Written by us.
+  return (JSON.parse(text) as { readonly version: string }).version
 }
