@@ -4,7 +4,7 @@ import type { ReplayWorkerOptions, WorkflowBundleOption } from '@temporalio/work
 import { Worker } from '../worker/temporal-worker.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
 import { readHistories } from './record-histories.js'
-import { threadBundle } from './test-worker.js'
+import { threadBundle } from './thread-bundle.js'
 
 /** A history of a thread: as Temporal's client gives it, or the parsed content of a JSON file. */
 export interface RecordedHistory {

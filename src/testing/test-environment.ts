@@ -22,14 +22,18 @@ import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry, runCaps } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
-import { instanceEnv } from '../worker/worker-options.js'
+import { instanceEnv, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
 import type { TestServerKind } from './test-server.js'
-import { startTestWorker } from './test-worker.js'
+import { Worker } from '../worker/temporal-worker.js'
+import { withoutUndefined } from '../protocol/values.js'
+import { listWorkerAgents } from '../worker/worker-agents.js'
+import { threadBundler } from '../worker/workflow-bundle.js'
+import { threadBundle } from './thread-bundle.js'
 
 /** What a test runs, and what of it is replaced. */
 export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
@@ -244,4 +248,52 @@ async function nudged<T>(thread: ThreadHandle, work: () => Promise<T>): Promise<
   } finally {
     clearInterval(timer)
   }
+}
+
+interface TestWorkerOptions {
+  readonly registry: Registry
+  readonly store: Store
+  readonly caps: RunCaps
+  readonly env: Readonly<Record<string, string>>
+  readonly failureText?: FailureText | undefined
+  readonly temporal: WorkerOptions
+}
+
+interface TestWorker {
+  /** Cuts what is running, as the death of its process would, and waits until the worker is gone. */
+  stop(): Promise<void>
+}
+
+/** Starts a worker that ends quickly. */
+async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
+  const { registry, store, caps, env, failureText } = options
+  const given = withoutUndefined(options.temporal)
+  const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
+  const temporal: WorkerOptions = {
+    // No grace: a restart stands for a crash. A tool that ignores its abort signal must not hold the test.
+    shutdownGraceTime: 0,
+    shutdownForceTime: '5s',
+    ...(!ownCode && { workflowBundle: await threadBundle() }),
+    ...given,
+    plugins: [threadBundler, ...(given.plugins ?? [])],
+  }
+  await listWorkerAgents(store, registry)
+  const worker = await Worker.create(
+    threadWorkerOptions({ registry, store, caps, env, failureText }, temporal),
+  )
+  const ended = worker.run().catch((error: unknown) => {
+    if (!isForcedShutdown(error)) throw error
+  })
+  // `stop` reports a failed worker; until then nobody listens.
+  ended.catch(() => undefined)
+  return {
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown()
+      await ended
+    },
+  }
+}
+
+function isForcedShutdown(error: unknown): boolean {
+  return error instanceof Error && error.name === 'GracefulShutdownPeriodExpiredError'
 }

@@ -1,8 +1,13 @@
 import type { ClientOptions } from '@temporalio/client'
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
+import { SearchAttributeType, defineSearchAttributeKey } from '@temporalio/common'
 import { msToTs } from '@temporalio/common/lib/time.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { TestWorkflowEnvironment } from './temporal-testing.js'
+import { requirePeer } from '../activities/peer-packages.js'
+
+/** `@temporalio/testing`, for everything in this package that runs code of it. */
+const { TestWorkflowEnvironment } = requirePeer<typeof import('@temporalio/testing')>('@temporalio/testing')
+
+type TestWorkflowEnvironment = import('@temporalio/testing').TestWorkflowEnvironment
 
 /** `time-skipping` skips timers of days but cannot list; `dev` is a real server, with real time. */
 export type TestServerKind = 'time-skipping' | 'dev'
