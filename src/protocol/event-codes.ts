@@ -11,15 +11,6 @@ export type NextRequest =
   /** No request follows. */
   | 'none'
 
-/** What is asked for. */
-export type RequestKind =
-  /** The decision whether a tool call may run. */
-  | 'approval'
-  /** The result of a tool call. */
-  | 'call'
-  /** The values of required variables. */
-  | 'variables'
-
 /** How a request for an answer ended. */
 export type ActionDecision =
   /** The call may run. */

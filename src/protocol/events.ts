@@ -16,12 +16,12 @@
  *
  * `docs/generated/events.md` is made from this file by `npm run events`: every event and every field has a doc comment.
  */
+
 import type {
   ActionDecision,
   EffectFailureCode,
   HookFailureCode,
   NextRequest,
-  RequestKind,
   WarningCode,
 } from './event-codes.js'
 import type { AttachmentRef, Message, MessageRole } from './message.js'
@@ -469,3 +469,12 @@ export type ThreadEvent =
 
 /** One event of this type. */
 export type ThreadEventOf<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { readonly type: Type }>
+
+/** What is asked for. */
+type RequestKind =
+  /** The decision whether a tool call may run. */
+  | 'approval'
+  /** The result of a tool call. */
+  | 'call'
+  /** The values of required variables. */
+  | 'variables'

@@ -1,14 +1,16 @@
 /** What is wrong with a message of the wire contract, in one sentence that names kinds and sizes, never content (T5). */
+
 import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
 import type { ReopenedThread } from './messages.js'
 import type { ToldOperation } from './operations.js'
-import { areCallIds, carriedBytes, isCallId, isName, isObject, isWholeNumber, utf8Length } from './values.js'
+import { isName, isObject, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
 /** A shorter timeout would fail every activity, a longer one would leave a dead worker unnoticed. */
 const SHORTEST_HEARTBEAT = 1_000
+
 const LONGEST_HEARTBEAT = 600_000
 
 /** Says what is wrong with a thread id, or nothing. */
@@ -278,4 +280,22 @@ function isReport(value: unknown): boolean {
   if (!isCount(report) || !areCallIds(invocations)) return false
   if (kind !== 'result' && kind !== 'failure' && kind !== 'notice') return false
   return messageId === undefined || isCallId(messageId)
+}
+
+function isWholeNumber(value: unknown, least: number, most: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+}
+
+/** As a message id: it is carried too. */
+function isCallId(value: unknown): value is string {
+  return isName(value) && carriedBytes(value) <= LIMITS.messageIdLength
+}
+
+function areCallIds(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= LIMITS.invocations && value.every(isCallId)
+}
+
+/** Quotes, control characters and letters beyond ASCII take more than one byte each. */
+function carriedBytes(id: string): number {
+  return utf8Length(JSON.stringify(id)) - 2
 }
