@@ -100,25 +100,6 @@ export const SESSION_TOOLS = [
   ['sessionStatus', 'statusTool'],
 ] as const
 
-/** The same agent without the old names of fields, so that no reader has to know them. */
-export function normalizedAgent<Agent extends AgentDefinition>(agent: Agent): Agent {
-  const sideA = normalizedSide(agent.sideA)
-  const sideB = agent.sideB === undefined ? undefined : normalizedSide(agent.sideB)
-  if (sideA === agent.sideA && sideB === agent.sideB) return agent
-  return { ...agent, sideA, ...(sideB === undefined ? {} : { sideB }) }
-}
-
-function normalizedSide(side: SideConfig): SideConfig {
-  if (SESSION_TOOLS.every(([, oldName]) => side[oldName] === undefined)) return side
-  const { endSessionTool, failSessionTool, statusTool, ...rest } = side
-  return {
-    ...(endSessionTool === undefined ? {} : { sessionStop: endSessionTool }),
-    ...(failSessionTool === undefined ? {} : { sessionFail: failSessionTool }),
-    ...(statusTool === undefined ? {} : { sessionStatus: statusTool }),
-    ...rest,
-  }
-}
-
 /** A value that an agent needs from outside; the first that has it gives it: thread, its parents, worker, agent, prompt. */
 export interface VariableDefinition {
   readonly name: string

@@ -86,13 +86,6 @@ export function defineModel<
   return definition
 }
 
-/** The same model without the old names of fields, so that no reader has to know them. */
-export function normalizedModel<Model extends ModelDefinition>(model: Model): Model {
-  if (model.capabilities?.vision === undefined) return model
-  const { vision, ...capabilities } = model.capabilities
-  return { ...model, capabilities: { supportsImages: vision, ...capabilities } }
-}
-
 /** The specification of the AI SDK that the models of a provider must follow. */
 const SPECIFICATION = 'v4'
 

@@ -1,20 +1,20 @@
 import type { z } from 'zod'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import { normalizedAgent } from './agent.js'
-import type { AgentDefinition } from './agent.js'
+import { SESSION_TOOLS } from './agent.js'
+import type { AgentDefinition, SideConfig } from './agent.js'
 import { checkDefinitions } from './checks/check-definitions.js'
 import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './checks/names.js'
 import type { EffectDefinition } from './effect.js'
 import type { AnyHook } from './hook.js'
 import type { Registry } from './known-definitions.js'
-import { normalizedModel } from './model.js'
 import type { ModelDefinition } from './model.js'
 import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
+
 type EffectRecord = Readonly<Record<string, EffectDefinition>>
 
 /**
@@ -143,4 +143,30 @@ function planProblems(registry: Registry): readonly string[] {
       `agent '${name}' has a plan of ${bytes} bytes, expected at most ${LIMITS.planBytes}: list fewer tools in its prompts`,
     ]
   })
+}
+
+/** The same agent without the old names of fields, so that no reader has to know them. */
+function normalizedAgent<Agent extends AgentDefinition>(agent: Agent): Agent {
+  const sideA = normalizedSide(agent.sideA)
+  const sideB = agent.sideB === undefined ? undefined : normalizedSide(agent.sideB)
+  if (sideA === agent.sideA && sideB === agent.sideB) return agent
+  return { ...agent, sideA, ...(sideB === undefined ? {} : { sideB }) }
+}
+
+function normalizedSide(side: SideConfig): SideConfig {
+  if (SESSION_TOOLS.every(([, oldName]) => side[oldName] === undefined)) return side
+  const { endSessionTool, failSessionTool, statusTool, ...rest } = side
+  return {
+    ...(endSessionTool === undefined ? {} : { sessionStop: endSessionTool }),
+    ...(failSessionTool === undefined ? {} : { sessionFail: failSessionTool }),
+    ...(statusTool === undefined ? {} : { sessionStatus: statusTool }),
+    ...rest,
+  }
+}
+
+/** The same model without the old names of fields, so that no reader has to know them. */
+function normalizedModel<Model extends ModelDefinition>(model: Model): Model {
+  if (model.capabilities?.vision === undefined) return model
+  const { vision, ...capabilities } = model.capabilities
+  return { ...model, capabilities: { supportsImages: vision, ...capabilities } }
 }

@@ -3,10 +3,18 @@ import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.j
 import type { KnownDefinitions } from '../known-definitions.js'
 import { meant } from './hints.js'
 import { entryName, listedHookProblems } from './names.js'
-import { propertyProblem } from './prompt-problems.js'
+import { propertyProblem } from '../plan/argument-schema.js'
+
+/** Checks one agent against the definitions of its registry. */
+export function checkAgent(
+  agent: AgentDefinition,
+  known: KnownDefinitions,
+): { readonly problems: readonly string[]; readonly warnings: readonly string[] } {
+  return { problems: agentProblems(agent, known), warnings: agentWarnings(agent) }
+}
 
 /** Says what an agent refers to that is not there or cannot be used so. */
-export function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonly string[] {
+function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `agent '${agent.name}'`
   const problems = sideProblems(`${owner}: sideA`, agent.sideA, known)
   // Side B of an ai_human agent is not used, which is a warning.
@@ -25,7 +33,7 @@ export function descriptionOfAgent({ toolDescription, description }: AgentDefini
 }
 
 /** Says what is allowed in an agent but probably not meant. */
-export function agentWarnings(agent: AgentDefinition): readonly string[] {
+function agentWarnings(agent: AgentDefinition): readonly string[] {
   const owner = `agent '${agent.name}'`
   const oldNames = (['sideA', 'sideB'] as const).flatMap((side) =>
     SESSION_TOOLS.filter(([, oldName]) => agent[side]?.[oldName] !== undefined).map(

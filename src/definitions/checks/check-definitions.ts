@@ -1,4 +1,4 @@
-import { DEFINITION_KINDS, givenDefinitions, KIND_WORDS } from '../known-definitions.js'
+import { DEFINITION_KINDS, KIND_WORDS, givenDefinitions } from '../known-definitions.js'
 import type {
   DefinitionKind,
   DefinitionNames,
@@ -7,13 +7,14 @@ import type {
 } from '../known-definitions.js'
 import type { ModelDefinition } from '../model.js'
 import { argumentSchemaProblems } from '../plan/argument-schema.js'
-import { agentProblems, agentWarnings } from './agent-problems.js'
-import { DEFINITION_SHAPES, KEY_SHAPE, REGISTRY_SHAPE } from './definition-shapes.js'
-import { meant, positionHint } from './hints.js'
-import { nameWarnings, repeated, reservedNameProblems } from './names.js'
-import { promptProblems, promptWarnings } from './prompt-problems.js'
-import { shapeProblems, withoutProblems } from './shape-problems.js'
-import { variableProblems, variableWarnings } from './variable-problems.js'
+import { checkAgent } from './agent-problems.js'
+import { shapeProblems, withoutProblems } from './definition-shapes.js'
+import { meant, positionHint, repeated } from './hints.js'
+import { checkPrompt } from './prompt-problems.js'
+import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
+import type { VariableDefinition } from '../agent.js'
+import { entryVariables, scopedVariables } from '../prompt.js'
+import type { PromptDefinition } from '../prompt.js'
 
 interface Findings {
   readonly problems: readonly string[]
@@ -31,7 +32,7 @@ export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Find
     return new Set([...given[kind].flatMap(({ name }) => name ?? []), ...(unread[kind] ?? [])])
   })
   const problems = [
-    ...shapeProblems(REGISTRY_SHAPE, input, 'registry'),
+    ...shapeProblems('registry', input, 'registry'),
     ...DEFINITION_KINDS.flatMap((kind) => kindProblems(kind, given[kind])),
     ...reservedNameProblems(names),
   ]
@@ -39,21 +40,18 @@ export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Find
   for (const [name, { args }] of known.tools) {
     if (args !== undefined) problems.push(...argumentSchemaProblems(args, `tool '${name}': args`))
   }
-  for (const prompt of known.prompts.values()) problems.push(...promptProblems(prompt, known))
-  for (const agent of known.agents.values()) problems.push(...agentProblems(agent, known))
-  for (const model of known.models.values()) problems.push(...modelProblems(model, known))
-  problems.push(...variableProblems(known))
-  return { problems, warnings: definitionWarnings(known) }
-}
-
-function definitionWarnings(known: KnownDefinitions): readonly string[] {
-  return [
+  const findings: readonly Findings[] = [
+    ...[...known.prompts.values()].map((prompt) => checkPrompt(prompt, known)),
+    ...[...known.agents.values()].map((agent) => checkAgent(agent, known)),
+    ...[...known.models.values()].map((model) => checkModel(model, known)),
+  ]
+  problems.push(...findings.flatMap((found) => found.problems), ...variableProblems(known))
+  const warnings = [
     ...nameWarnings(known.names),
-    ...[...known.prompts.values()].flatMap((prompt) => promptWarnings(prompt, known)),
-    ...[...known.agents.values()].flatMap(agentWarnings),
-    ...[...known.models.values()].flatMap(modelWarnings),
+    ...findings.flatMap((found) => found.warnings),
     ...variableWarnings(known),
   ]
+  return { problems, warnings }
 }
 
 function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): readonly string[] {
@@ -61,7 +59,7 @@ function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): 
   const names = given.flatMap(({ name }) => name ?? [])
   return [
     ...given.flatMap(({ name, owner, definition }) => [
-      ...(isKeyed ? shapeProblems(KEY_SHAPE, name, `the name of ${owner}`) : []),
+      ...(isKeyed ? shapeProblems('key', name, `the name of ${owner}`) : []),
       ...definitionProblems(kind, definition, owner),
     ]),
     ...repeated(names).map((name) => `${KIND_WORDS[kind]} '${name}' is registered more than once`),
@@ -70,9 +68,7 @@ function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): 
 
 function definitionProblems(kind: DefinitionKind, definition: unknown, owner: string): readonly string[] {
   const hint = positionHint(kind, definition)
-  return hint === undefined
-    ? shapeProblems(DEFINITION_SHAPES[kind], definition, owner)
-    : [`${owner}: ${hint}`]
+  return hint === undefined ? shapeProblems(kind, definition, owner) : [`${owner}: ${hint}`]
 }
 
 type Given = Readonly<Record<DefinitionKind, readonly GivenDefinition[]>>
@@ -92,7 +88,7 @@ function knownDefinitions(given: Given, names: DefinitionNames): KnownDefinition
 function soundDefinitions<Definition>(given: Given, kind: DefinitionKind): ReadonlyMap<string, Definition> {
   const sound = new Map<string, Definition>()
   for (const { name, definition } of given[kind]) {
-    const rest = withoutProblems(DEFINITION_SHAPES[kind], definition)
+    const rest = withoutProblems(kind, definition)
     // Without its schema, every property that something binds to its arguments would seem wrong.
     if (kind === 'tools' && hasArguments(definition) && !hasArguments(rest)) continue
     // The shape of what is left was checked just now.
@@ -108,6 +104,10 @@ function hasArguments(tool: unknown): boolean {
 function byKind<Value>(of: (kind: DefinitionKind) => Value): Readonly<Record<DefinitionKind, Value>> {
   const entries = DEFINITION_KINDS.map((kind) => [kind, of(kind)] as const)
   return Object.fromEntries(entries) as Record<DefinitionKind, Value>
+}
+
+function checkModel(model: ModelDefinition, known: KnownDefinitions): Findings {
+  return { problems: modelProblems(model, known), warnings: modelWarnings(model) }
 }
 
 /** Says what a model refers to that is not there or cannot be used so. */
@@ -134,4 +134,150 @@ function modelProblems(model: ModelDefinition, known: KnownDefinitions): readonl
 function modelWarnings(model: ModelDefinition): readonly string[] {
   if (model.capabilities?.vision === undefined) return []
   return [`model '${model.name}' uses the old name capabilities.vision: write supportsImages`]
+}
+
+/** Says which names a provider or another tool of Standard Agents may refuse. */
+function nameWarnings(names: DefinitionNames): readonly string[] {
+  return DEFINITION_KINDS.flatMap((kind) =>
+    [...names[kind]]
+      .filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))
+      .map((name) => `the name of ${KIND_WORDS[kind]} '${name}' is not in snake_case`),
+  )
+}
+
+/** Says what has the name of a tool that the runtime itself offers. */
+function reservedNameProblems(names: DefinitionNames): readonly string[] {
+  return (['agents', 'prompts', 'tools'] as const).flatMap((kind) =>
+    Object.values(LIFECYCLE_TOOLS)
+      .filter((name) => names[kind].has(name))
+      .map(
+        (name) =>
+          `${KIND_WORDS[kind]} '${name}' has the name of the tool that prompts with resumable subagents get: call it otherwise`,
+      ),
+  )
+}
+
+/** A prompt or a tool. */
+interface Declarer {
+  /** What it is called in sentences. */
+  readonly owner: string
+  readonly variables: readonly VariableDefinition[]
+}
+
+/**
+ * Says where variables are declared or used in two ways. One name is one variable in all of a registry: a thread keeps
+ * its values while agents take over, and children read those of their parents.
+ */
+function variableProblems(known: KnownDefinitions): readonly string[] {
+  const declarers = declarersOf(known)
+  const first = new Map<string, Pick<VariableDefinition, 'type'> & Pick<Declarer, 'owner'>>()
+  const problems: string[] = []
+  for (const { owner, variables } of declarers) {
+    const twice = repeated(variables.map(({ name }) => name))
+    problems.push(...twice.map((name) => `${owner} declares the variable '${name}' twice`))
+    for (const { name, type } of variables) {
+      const other = first.get(name)
+      if (other === undefined) first.set(name, { type, owner })
+      else if (other.type !== type) {
+        problems.push(
+          `${owner} declares the variable '${name}' as ${type}, but ${other.owner} as ${other.type}`,
+        )
+      }
+    }
+  }
+  const declared = declarers.flatMap(({ variables }) => variables)
+  const secrets = new Set(declared.filter(({ type }) => type === 'secret').map(({ name }) => name))
+  return [...problems, ...secretProblems(known, secrets)]
+}
+
+/** Says which variables of prompt texts and of listed subagents nothing declares: an undeclared value is a secret. */
+function variableWarnings(known: KnownDefinitions): readonly string[] {
+  const declared = new Set(declarersOf(known).flatMap(({ variables }) => variables.map(({ name }) => name)))
+  return usesOf(known)
+    .filter(({ name }) => !declared.has(name))
+    .map(({ use, so }) => `${use}, which nothing declares${so}`)
+}
+
+interface VariableUse {
+  readonly name: string
+  /** The beginning of a sentence. */
+  readonly use: string
+  /** Its end: what comes of it, and what to do. */
+  readonly so: string
+}
+
+/** What anybody gives is a secret, unless it is declared a text; words of definitions are in plain sight anyway. */
+const OUTSIDE = ', so that a value from outside is a secret and'
+
+const SO = {
+  text: `${OUTSIDE} left out: add it to variables`,
+  optional: `${OUTSIDE} the subagent is not there: add it to variables, as text`,
+  'immediate.nameEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
+  'immediate.descriptionEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
+  scopedEnv: ': add it to the variables of what reads it in the subagent',
+} as const
+
+function usesOf({ prompts }: Pick<KnownDefinitions, 'prompts'>): readonly VariableUse[] {
+  return [...prompts.values()].flatMap((prompt) => [
+    ...[...new Set(usedInText(prompt))].map((name) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' in its text`,
+      so: SO.text,
+    })),
+    ...entryVariables(prompt).map(({ name, agent, field }) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' as ${field} of '${agent}'`,
+      so: SO[field],
+    })),
+    ...scopedVariables(prompt).map(({ name, agent }) => ({
+      name,
+      use: `prompt '${prompt.name}' has the variable '${name}' in immediate.scopedEnv of '${agent}'`,
+      so: SO.scopedEnv,
+    })),
+  ])
+}
+
+function declarersOf({ prompts, tools }: KnownDefinitions): readonly Declarer[] {
+  return [
+    ...[...prompts].map(([name, { variables = [] }]) => ({ owner: `prompt '${name}'`, variables })),
+    ...[...tools].map(([name, { variables = [] }]) => ({ owner: `tool '${name}'`, variables })),
+  ]
+}
+
+function secretProblems(
+  { prompts, agents }: KnownDefinitions,
+  secrets: ReadonlySet<string>,
+): readonly string[] {
+  const inTexts = [...prompts.values()].flatMap((prompt) =>
+    [...new Set(usedInText(prompt))]
+      .filter((name) => secrets.has(name))
+      .map(
+        (name) => `prompt '${prompt.name}' has the secret '${name}' in its text: only tools may read secrets`,
+      ),
+  )
+  const inEntries = [...prompts.values()].flatMap((prompt) =>
+    entryVariables(prompt)
+      .filter(({ name }) => secrets.has(name))
+      .map(
+        ({ name, agent, field }) =>
+          `prompt '${prompt.name}' has the secret '${name}' as ${field} of '${agent}': only tools may read secrets, declare it as text`,
+      ),
+  )
+  const owners = [
+    ...[...prompts.values()].map(({ name, env }) => ({ owner: `prompt '${name}'`, env })),
+    ...[...agents.values()].map(({ name, env }) => ({ owner: `agent '${name}'`, env })),
+  ]
+  const inEnv = owners.flatMap(({ owner, env = {} }) =>
+    Object.keys(env)
+      .filter((name) => secrets.has(name))
+      .map(
+        (name) => `${owner} has the secret '${name}' in env, which is stored as it is: set it on the thread`,
+      ),
+  )
+  return [...inTexts, ...inEntries, ...inEnv]
+}
+
+function usedInText({ prompt }: PromptDefinition): readonly string[] {
+  if (typeof prompt === 'string') return []
+  return prompt.flatMap((part) => (part.type === 'env' ? [part.property] : []))
 }

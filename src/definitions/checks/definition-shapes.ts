@@ -4,7 +4,21 @@ import { LIMITS } from '../../protocol/limits.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
-import { partTypeHint } from './hints.js'
+import { meant, notSupportedYet } from './hints.js'
+
+const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['string', "{ type: 'text', content }"],
+  ['variable', "{ type: 'env', property }"],
+  ['prompt', "{ type: 'include', prompt }"],
+])
+
+/** Says of a prompt part whose type is not known what to write instead. */
+function partTypeHint(part: unknown): string {
+  const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
+  const spelling = OLD_PART_TYPES.get(type)
+  if (spelling !== undefined) return `expected a part of Standard Agents 0.1.0: write ${spelling}`
+  return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
+}
 
 // First, for everything below needs zod 4.
 /** A text that says something. */
@@ -258,31 +272,214 @@ const promptShape = z.strictObject({
 })
 
 /** What each kind of definition may look like: exactly these fields, so that none is ignored in silence. */
-export const DEFINITION_SHAPES = {
+const SHAPES = {
   agents: agentShape,
   prompts: promptShape,
   models: modelShape,
   tools: toolShape,
   hooks: hookShape,
   effects: effectShape,
+  /** The key of a tool or an effect. */
+  key: name,
+  /** What `registry()` takes. */
+  registry: z.strictObject({
+    agents: z.array(z.unknown()),
+    prompts: z.array(z.unknown()),
+    models: z.array(z.unknown()),
+    tools: byKey('tools').optional(),
+    hooks: z.array(z.unknown()).optional(),
+    effects: byKey('effects').optional(),
+  }),
 } as const
-
-/** The key of a tool or an effect. */
-export const KEY_SHAPE = name
-
-/** What `registry()` takes. */
-export const REGISTRY_SHAPE = z.strictObject({
-  agents: z.array(z.unknown()),
-  prompts: z.array(z.unknown()),
-  models: z.array(z.unknown()),
-  tools: byKey('tools').optional(),
-  hooks: z.array(z.unknown()).optional(),
-  effects: byKey('effects').optional(),
-})
 
 function byKey(what: string): z.ZodType {
   return z.custom(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     `expected an object of ${what}, by name: { my_name: … }`,
   )
+}
+
+type Issue = z.core.$ZodIssue
+
+/** What the number of a field counts, where its name does not say so. */
+const UNITS: ReadonlyMap<PropertyKey | undefined, string> = new Map([
+  ['timeout', 'milliseconds'],
+  ['providerPatience', 'milliseconds'],
+  ['inputPrice', 'US dollars per million tokens'],
+  ['outputPrice', 'US dollars per million tokens'],
+  ['cachedPrice', 'US dollars per million tokens'],
+])
+
+/** Says everything that is wrong with the fields of one definition; `owner` names it in each sentence. */
+export function shapeProblems(kind: keyof typeof SHAPES, value: unknown, owner: string): readonly string[] {
+  const shape: z.ZodType = SHAPES[kind]
+  const parsed = shape.safeParse(value, { reportInput: true })
+  if (parsed.success) return []
+  return parsed.error.issues.flatMap(innerIssues).flatMap((issue) => sentences(shape, issue, owner))
+}
+
+/** A union says only that nothing fits: what the author needs is why the nearest member does not. */
+function innerIssues(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const nearest = issue.errors.find((issues) => !issues.some(isWrongKind))
+  if (nearest === undefined) return [issue]
+  return nearest
+    .map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
+    .flatMap((inner) => innerIssues(inner))
+}
+
+function isWrongKind(issue: Issue): boolean {
+  return issue.code === 'invalid_type' && issue.path.length === 0
+}
+
+function sentences(shape: z.ZodType, issue: Issue, owner: string): readonly string[] {
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownFields(shape, issue.path)
+    return issue.keys.map((key) => {
+      const path = z.core.toDotPath([...issue.path, key])
+      return `${owner} ${unknownFieldProblem(path, { field: key, known })}`
+    })
+  }
+  const path = z.core.toDotPath(issue.path)
+  return [path === '' ? `${owner}: ${reasonOf(issue)}` : `${owner}: ${path}: ${reasonOf(issue)}`]
+}
+
+/** Numbers alone are shown as they came: other values may be secrets. */
+function reasonOf(issue: Issue): string {
+  const reason = issue.message.replace(/^Invalid (input|option): /, '')
+  const expected = /\bexpected (number|int)\b/.exec(reason)?.[1]
+  if (expected === undefined) return reason
+  const unit = UNITS.get(issue.path.at(-1))
+  const wanted = `expected ${expected === 'int' ? 'a whole number' : 'a number'}${unit === undefined ? '' : ` of ${unit}`}`
+  const told = reason.replace(/\bexpected (number|int)\b/, wanted).replace(/, received \w+$/, '')
+  return `${told}, got ${shown(issue.input)}`
+}
+
+function shown(input: unknown): string {
+  if (typeof input === 'string') return JSON.stringify(input.slice(0, 40))
+  if (typeof input === 'number' || typeof input === 'bigint') return String(input)
+  return input === null ? 'null' : typeof input
+}
+
+type Path = readonly PropertyKey[]
+
+/**
+ * The definition without its wrong fields, so that what the others refer to is checked all the same and every problem is
+ * told at once; undefined where it cannot be looked at without them.
+ */
+export function withoutProblems(kind: keyof typeof SHAPES, definition: unknown): unknown {
+  const shape: z.ZodType = SHAPES[kind]
+  const parsed = shape.safeParse(definition)
+  if (parsed.success) return definition
+  const paths = parsed.error.issues.flatMap(innerIssues).flatMap(wrongPaths)
+  // From the last element of a list to the first one, so that those before keep their places.
+  const rest = paths.toSorted(lastFirst).reduce<unknown>(removed, definition)
+  return shape.safeParse(rest).success ? rest : undefined
+}
+
+function wrongPaths(issue: z.core.$ZodIssue): readonly Path[] {
+  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+}
+
+function lastFirst(left: Path, right: Path): number {
+  return String(right.join('.')).localeCompare(String(left.join('.')), undefined, { numeric: true })
+}
+
+function removed(value: unknown, [first, ...rest]: Path): unknown {
+  if (first === undefined || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const list: readonly unknown[] = value
+    if (rest.length === 0) return list.filter((_element, index) => index !== first)
+    return list.map((element, index) => (index === first ? removed(element, rest) : element))
+  }
+  const fields = value as Readonly<Record<PropertyKey, unknown>>
+  if (rest.length > 0) return { ...fields, [first]: removed(fields[first], rest) }
+  const { [first]: _wrong, ...others } = fields
+  return others
+}
+
+/** The fields that an object at this place of a shape may have; none where the shape says nothing of them. */
+function knownFields(shape: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
+  return objectsAt(shape, path).flatMap((object) => Object.keys(object.shape))
+}
+
+function objectsAt(shape: z.core.$ZodType, path: readonly PropertyKey[]): readonly z.ZodObject[] {
+  if (shape instanceof z.ZodOptional) return objectsAt(shape.unwrap(), path)
+  if (shape instanceof z.ZodUnion) return shape.options.flatMap((option) => objectsAt(option, path))
+  const [first, ...rest] = path
+  if (first === undefined) return shape instanceof z.ZodObject ? [shape] : []
+  if (shape instanceof z.ZodArray) return objectsAt(shape.element, rest)
+  if (shape instanceof z.ZodRecord) return objectsAt(shape.valueType, rest)
+  const field: unknown = shape instanceof z.ZodObject ? shape.shape[String(first)] : undefined
+  return field instanceof z.core.$ZodType ? objectsAt(field, rest) : []
+}
+
+/** Right in Standard Agents, but not there yet. */
+const LATER = new Set(['providerTools'])
+
+/** Names of earlier drafts of Standard Agents. */
+const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['tenvs', 'env for values, variables for declarations'],
+  ['endConversationTool', 'sessionStop'],
+  ['defaultPrompt', 'prompt'],
+])
+
+/** An old name that means another field in a side than in the agent itself. */
+const OLD_CAP = 'maxTurns'
+
+/** Fields of Standard Agents that have another place here. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['includedProviders', 'write it into providerOptions, as the AI SDK provider of the gateway takes it'],
+  ['env', 'write values into env of the prompt or of the agent'],
+  ['options', 'leave it out, nothing reads it'],
+  ['tags', 'give them to a thread as it is created, with create({ tags })'],
+  ['handoffAgents', 'list the agents in tools'],
+  ['receives_messages', 'write it into resumable: { receives_messages }'],
+  ['maxInstances', 'write it into resumable: { receives_messages, maxInstances }'],
+  ['parentCommunication', 'write it into resumable: { receives_messages, parentCommunication }'],
+  ['nameEnv', 'write it into immediate: { nameEnv }'],
+  ['descriptionEnv', 'write it into immediate: { descriptionEnv }'],
+])
+
+const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
+  ['human', "leave sideB out, the person is side B of an agent of type 'ai_human'"],
+  ['handler', 'a side is a prompt'],
+  ['subagents', "list the agent in the tools of the side's prompt"],
+  ['manualStopCondition', 'write stopOnResponse: false'],
+  ['primary', 'leave it out'],
+  ['parentHooks', 'leave it out'],
+  ['agent', 'write name'],
+  ['as', 'a subagent is called by the name of its agent'],
+  ['hidden', 'leave it out'],
+  ['scopedEnv', 'write it into immediate: { scopedEnv }'],
+  ['uses', 'leave it out'],
+  ['progressArgument', 'leave it out'],
+  ['executionMode', 'leave it out'],
+  ['executionProvider', 'leave it out'],
+])
+
+interface UnknownField {
+  readonly field: string
+  /** Those that there might be. */
+  readonly known: readonly string[]
+}
+
+/** Says of a field that no definition of this version has what to do about it. */
+function unknownFieldProblem(path: string, { field, known }: UnknownField): string {
+  if (LATER.has(field)) return notSupportedYet(path)
+  const newName = field === OLD_CAP ? capOf(path) : OLD_NAMES.get(field)
+  if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
+  const elsewhere = ELSEWHERE.get(field)
+  if (elsewhere !== undefined) return `has ${path}: ${elsewhere}`
+  const advice = NEWER_SPECIFICATION.get(field)
+  if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
+  if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
+  const unknown = `has the unknown field ${path}`
+  const near = meant(field, known)
+  if (near !== '') return unknown + near
+  return known.length === 0 ? unknown : `${unknown}: its fields are ${known.join(', ')}`
+}
+
+function capOf(path: string): string {
+  return path === OLD_CAP ? 'maxSessionTurns' : 'maxSteps'
 }

@@ -1,37 +1,9 @@
 import type { AgentDefinition } from '../agent.js'
 import type { AnyHook } from '../hook.js'
-import { DEFINITION_KINDS, KIND_WORDS } from '../known-definitions.js'
-import type { DefinitionNames, KnownDefinitions } from '../known-definitions.js'
+import type { KnownDefinitions } from '../known-definitions.js'
 import type { LanguageModelProvider, ModelDefinition } from '../model.js'
-import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
 import type { PromptDefinition } from '../prompt.js'
-import { meant } from './hints.js'
-
-/** The elements that a list has more than once, each once. */
-export function repeated(names: readonly string[]): readonly string[] {
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
-}
-
-/** Says which names a provider or another tool of Standard Agents may refuse. */
-export function nameWarnings(names: DefinitionNames): readonly string[] {
-  return DEFINITION_KINDS.flatMap((kind) =>
-    [...names[kind]]
-      .filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))
-      .map((name) => `the name of ${KIND_WORDS[kind]} '${name}' is not in snake_case`),
-  )
-}
-
-/** Says what has the name of a tool that the runtime itself offers. */
-export function reservedNameProblems(names: DefinitionNames): readonly string[] {
-  return (['agents', 'prompts', 'tools'] as const).flatMap((kind) =>
-    Object.values(LIFECYCLE_TOOLS)
-      .filter((name) => names[kind].has(name))
-      .map(
-        (name) =>
-          `${KIND_WORDS[kind]} '${name}' has the name of the tool that prompts with resumable subagents get: call it otherwise`,
-      ),
-  )
-}
+import { meant, repeated } from './hints.js'
 
 /** Says which hooks of an agent or a prompt are not there or are listed in vain. */
 export function listedHookProblems(

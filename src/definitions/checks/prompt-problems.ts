@@ -1,16 +1,23 @@
-import type { z } from 'zod'
 import type { AgentDefinition } from '../agent.js'
 import { KIND_WORDS } from '../known-definitions.js'
 import type { KnownDefinitions } from '../known-definitions.js'
-import { argumentSchemaProblems } from '../plan/argument-schema.js'
+import { argumentSchemaProblems, propertyProblem } from '../plan/argument-schema.js'
 import { includedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
 import { meant, notSupportedYet } from './hints.js'
 import { entryName, listedHookProblems } from './names.js'
 
+/** Checks one prompt against the definitions of its registry. */
+export function checkPrompt(
+  prompt: PromptDefinition,
+  known: KnownDefinitions,
+): { readonly problems: readonly string[]; readonly warnings: readonly string[] } {
+  return { problems: promptProblems(prompt, known), warnings: promptWarnings(prompt, known) }
+}
+
 /** Says what a prompt refers to that is not there or cannot be used so. */
-export function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
+function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `prompt '${prompt.name}'`
   const problems: string[] = []
   if (!known.names.models.has(prompt.model)) {
@@ -34,7 +41,7 @@ export function promptProblems(prompt: PromptDefinition, known: KnownDefinitions
 }
 
 /** Says what is allowed in a prompt but probably not meant. */
-export function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
+function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `prompt '${prompt.name}'`
   return (prompt.tools ?? []).flatMap((entry) => [
     ...toolEntryWarnings(owner, entry, known),
@@ -109,6 +116,7 @@ function argumentsOf(
 type EntryObject = SubpromptConfig & SubagentToolConfig
 
 const INIT_FIELDS = ['initUserMessageProperty', 'initAttachmentsProperty'] as const
+
 const SUBAGENT_FIELDS = [
   'blocking',
   'timeout',
@@ -131,7 +139,7 @@ const BOUND_PROPERTIES = {
   initUserMessageProperty: 'text',
   initAttachmentsProperty: 'paths',
   initAgentNameProperty: 'text',
-} as const satisfies Partial<Record<keyof EntryObject, PropertyUse>>
+} as const satisfies Partial<Record<keyof EntryObject, 'text' | 'paths'>>
 
 /** Says why an entry of a prompt's tools cannot be called so. A name is a tool before a prompt before an agent. */
 function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
@@ -230,36 +238,4 @@ function boundPropertyProblems(
       `${owner}: ${field} of '${config.name}': of requiredSchema of prompt '${prompt.name}', ${problem}`,
     ]
   })
-}
-
-/** What a bound property has to hold: a text, or one attachment path or several. */
-type PropertyUse = 'text' | 'paths'
-
-const TEXT_TYPES: ReadonlySet<string> = new Set(['string', 'enum', 'literal', 'union', 'unknown'])
-
-/** Says why a property of a schema cannot be used as text or as attachment paths. */
-export function propertyProblem(
-  schema: z.ZodObject | undefined,
-  property: string,
-  use: PropertyUse,
-): string | undefined {
-  const shape = schema?.shape ?? {}
-  const known = Object.keys(shape)
-  if (schema === undefined || !Object.hasOwn(shape, property)) {
-    const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
-    return `'${property}' is not one of the arguments: ${list}`
-  }
-  const inner = unwrapped(shape[property] as z.core.$ZodType)
-  const element =
-    use === 'paths' && inner._zod.def.type === 'array' ? unwrapped(inner._zod.def.element) : inner
-  if (TEXT_TYPES.has(element._zod.def.type)) return undefined
-  const expected = use === 'text' ? 'a string' : 'a string or an array of strings'
-  return `'${property}' has to be ${expected}, but is of type '${inner._zod.def.type}'`
-}
-
-function unwrapped(schema: z.core.$ZodType): z.core.$ZodTypes {
-  const typed = schema as z.core.$ZodTypes
-  const { def } = typed._zod
-  const isWrapper = def.type === 'optional' || def.type === 'nullable' || def.type === 'default'
-  return isWrapper ? unwrapped(def.innerType) : typed
 }

@@ -130,3 +130,32 @@ function enumType(values: readonly unknown[]): NonNullable<Node['type']> {
   // zod has refused every value that JSON lacks.
   return (types.length === 1 ? types[0] : types) as NonNullable<Node['type']>
 }
+
+const TEXT_TYPES: ReadonlySet<string> = new Set(['string', 'enum', 'literal', 'union', 'unknown'])
+
+/** Says why a property of a schema cannot be used as text, or as one attachment path or several. */
+export function propertyProblem(
+  schema: z.ZodObject | undefined,
+  property: string,
+  use: 'text' | 'paths',
+): string | undefined {
+  const shape = schema?.shape ?? {}
+  const known = Object.keys(shape)
+  if (schema === undefined || !Object.hasOwn(shape, property)) {
+    const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
+    return `'${property}' is not one of the arguments: ${list}`
+  }
+  const inner = unwrapped(shape[property] as z.core.$ZodType)
+  const element =
+    use === 'paths' && inner._zod.def.type === 'array' ? unwrapped(inner._zod.def.element) : inner
+  if (TEXT_TYPES.has(element._zod.def.type)) return undefined
+  const expected = use === 'text' ? 'a string' : 'a string or an array of strings'
+  return `'${property}' has to be ${expected}, but is of type '${inner._zod.def.type}'`
+}
+
+function unwrapped(schema: z.core.$ZodType): z.core.$ZodTypes {
+  const typed = schema as z.core.$ZodTypes
+  const { def } = typed._zod
+  const isWrapper = def.type === 'optional' || def.type === 'nullable' || def.type === 'default'
+  return isWrapper ? unwrapped(def.innerType) : typed
+}

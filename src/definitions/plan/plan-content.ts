@@ -92,14 +92,14 @@ export interface SubagentContent {
   readonly initAgentNameProperty?: string
 }
 
-export interface ResumableContent {
+interface ResumableContent {
   readonly receives: Side
   /** Null: no limit of its own. */
   readonly maxInstances: number | null
   readonly parentCommunication: 'implicit' | 'explicit'
 }
 
-export interface ImmediateContent {
+interface ImmediateContent {
   readonly nameEnv: string | null
   readonly descriptionEnv: string | null
   readonly scopedEnv: readonly string[]

@@ -13,9 +13,7 @@ import { isResumable, listedTools } from './listed-tools.js'
 import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
-  ImmediateContent,
   PromptContent,
-  ResumableContent,
   SubagentContent,
   SubpromptContent,
   SystemPart,
@@ -175,7 +173,7 @@ function itemsSchema(items: JSONSchema7): JSONSchema7 {
   }
 }
 
-function resumableContent(resumable: SubagentToolConfig['resumable']): ResumableContent | null {
+function resumableContent(resumable: SubagentToolConfig['resumable']): SubagentContent['resumable'] {
   if (resumable === undefined || resumable === false) return null
   return {
     receives: resumable.receives_messages === 'side_a' ? 'a' : 'b',
@@ -185,7 +183,7 @@ function resumableContent(resumable: SubagentToolConfig['resumable']): Resumable
 }
 
 /** `true` is an object with nothing in it. */
-function immediateContent(immediate: SubagentToolConfig['immediate']): ImmediateContent | null {
+function immediateContent(immediate: SubagentToolConfig['immediate']): SubagentContent['immediate'] {
   if (immediate === undefined || immediate === false) return null
   const { nameEnv = null, descriptionEnv = null, scopedEnv = [] } = immediate === true ? {} : immediate
   return { nameEnv, descriptionEnv, scopedEnv }
