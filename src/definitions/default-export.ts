@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 
-/** What a module has as default export, or why it cannot be imported. */
+/** The default export of a module, or the reason why it cannot be imported. */
 export type DefaultExport =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string }

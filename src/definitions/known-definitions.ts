@@ -100,7 +100,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A definition that `registry()` found to be there: only a bug lets one refer to what is not. */
+/** A definition that `registry()` has found: only a bug can refer to a missing one. */
 export function registered<Definition>(definition: Definition | undefined, what: string): Definition {
   if (definition === undefined) throw new Error(`Expected ${what} to be in the registry, which was checked`)
   return definition

@@ -67,7 +67,7 @@ export interface CallModelInput extends StepInput {
   readonly toolFirst: boolean
   /** Null: a step of the side itself. Otherwise nothing is drained, and no turn is counted. */
   readonly frame: Frame | null
-  /** Somebody asked to go on: a step is made even if no message came. */
+  /** A caller asked to go on: the step is made even without a message. */
   readonly asked: boolean
   /** False before the first step of the side's prompt, and again after a handoff: then its immediate subagents start. */
   readonly activated: boolean
@@ -81,7 +81,7 @@ export interface CallModelInput extends StepInput {
   /** Given while the thread's row may be missing: a start from the command line has none. */
   readonly start: ThreadStart | null
   readonly createdAt: Millis
-  /** It comes from another task queue: it is answered where it is. */
+  /** The call was moved here from another task queue: it is answered here and not moved again. */
   readonly moved?: true
   /** The answer that it waited for. */
   readonly response?: RequestResponse
@@ -164,11 +164,14 @@ export interface ResultAnswer {
   readonly usage?: Usage
   /** The call left words of its side in the transcript. */
   readonly text?: true
-  /** It was over before, and nothing was stored: the facts that came along wait for the next activity. */
+  /** The call had ended before and nothing was stored: the facts of the input wait for the next activity. */
   readonly untold?: true
 }
 
-/** What the name is: the workflow goes on with it as with a call of the plan. A function only if it runs elsewhere. */
+/**
+ * The kind of the name: the workflow goes on with it as with a call of the plan. It is a function only if that runs on
+ * another task queue.
+ */
 export interface KindAnswer {
   readonly type: 'kind'
   readonly tool: ToolPlan
@@ -181,7 +184,7 @@ export interface ExecuteToolInput extends CallInput {
    * code is not run (any more).
    */
   readonly failed?: true
-  /** An activity said on which task queue the name runs: it runs where it is. */
+  /** An activity has answered on which task queue the name runs: it runs here and is not moved again. */
   readonly moved?: true
 }
 
@@ -216,21 +219,21 @@ export interface ImmediateCall extends CallRequest {
   readonly tool: ToolPlan
 }
 
-/** What any activity of a step may answer beside its own result: the workflow obeys whoever says it. */
+/** The answers that any activity of a step may give instead of its own result: the workflow treats them alike. */
 
 /** Any activity may find that the thread was terminated: its row is the authority (T8). */
 export interface TerminatedAnswer {
   readonly type: 'terminated'
 }
 
-/** Any activity of a step may end the run; the workflow obeys whoever said it. */
+/** Any activity of a step may end the run. */
 export interface EndAnswer {
   readonly type: 'end'
   readonly reason: StopReason
   readonly outcome: 'completed' | 'failed' | 'blocked'
   readonly usage?: Usage
   readonly plan?: Plan
-  /** What a blocked run waits for: open until the next run starts and looks again. */
+  /** The request that a blocked run waits for: it is open until the next run starts and checks again. */
   readonly request?: { readonly id: string; readonly kind: string }
   readonly operations?: readonly ThreadOperation[]
 }
@@ -315,7 +318,7 @@ export interface RemoteCallInput {
   readonly idempotencyKey: string
 }
 
-/** What the activities that start, message and answer for children are given, and answer. */
+/** The inputs and answers of the activities that start, message and answer for children. */
 
 export interface PrepareChildInput extends CallInput {
   /** Children that the thread has started, and those of them that are open, owed or deferred. */

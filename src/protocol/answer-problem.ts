@@ -86,7 +86,7 @@ const USUAL = {
   } satisfies Partial<ExecuteToolInput>,
 } as const
 
-/** An input without what is as usual; of a run that goes on, the plan that is known is the one it runs. */
+/** An input without the usual values; for a run that goes on, the known plan is the one that it runs. */
 export function leanInput<Input extends object>(activity: string, input: Input): Partial<Input> {
   const usual = usualOf(activity, input)
   return Object.fromEntries(
@@ -137,13 +137,13 @@ const isWord: Check = (value) =>
   typeof value === 'string' && value.length > 0 && utf8Length(value) <= LONGEST_WORD
 const isBoolean: Check = (value) => typeof value === 'boolean'
 const isFinite: Check = (value) => Number.isFinite(value)
-/** Of none the workflow would ask again and again. */
+/** With an empty list the workflow would call the activity again and again. */
 const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) > 0
 const isTrue: Check = (value) => value === true
 /** Milliseconds that Temporal takes as a timeout. */
 const isDuration: Check = (value) => typeof value === 'number' && value >= 0 && value <= LIMITS.longestTimer
 
-/** One that Temporal does not take fails the workflow task that schedules something on it. */
+/** A name that Temporal refuses fails the workflow task that schedules something on that queue. */
 const isQueue: Check = (value) => isWord(value) && isTaskQueue(value)
 
 function optional(check: Check): Check {
@@ -284,10 +284,10 @@ const plan = optional(isPlan)
 const usage = optional(isUsage)
 const operations = areOperations
 
-/** Reducers look for these whatever the tag is. */
+/** Reducers read these fields whatever the tag is. */
 const READ_OF_ALL = { plan, usage, operations } as const
 
-/** What every activity of a step may say beside its own result: the workflow obeys whoever says it. */
+/** The answers that every activity of a step may give instead of its own result: the workflow treats them alike. */
 const IN_STEP = {
   pending: {
     ...{ requestId: isWord, kind: isWord, status: isWord, next: oneOf('complete', 'execute') },
@@ -355,7 +355,7 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   settle: { settled: { operations, terminated: optional(isTrue) } },
 }
 
-/** What of an activity's input its answer has to fit. */
+/** The parts of an activity's input that its answer has to fit. */
 type Asked = Partial<Pick<CallModelInput, 'knownPlan' | 'frame'>>
 
 /** After these the run works by its plan. */

@@ -1,4 +1,4 @@
-/** What the activities at the end of a run, a thread and a child are given, and answer. */
+/** The inputs and answers of the activities at the end of a run, a thread and a child. */
 import type { ActivityInput, Usage } from './activities.js'
 import type { ChildReport, ThreadStart } from './messages.js'
 import type { ThreadOperation } from './operations.js'
@@ -9,11 +9,11 @@ import type { Millis } from './time.js'
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }
   readonly report: number
-  /** The parent's calls that it answers: those whose messages the child has taken. None: nobody asked. */
+  /** The parent's calls that this report answers: those whose messages the child has taken; empty if no call waits for it. */
   readonly invocations: readonly string[]
   /** The child closes with it. */
   readonly closes: boolean
-  /** How the session ended; whether that is told is a matter of the child's `parentCommunication`. */
+  /** How the session ended; the child's `parentCommunication` decides whether the parent gets it. */
   readonly kind: 'result' | 'failure'
   readonly reason: StopReason
   /** Of a session that an activity without an answer has ended. */
@@ -62,14 +62,14 @@ export interface CheckChildrenAnswer {
   readonly looked?: number
 }
 
-/** A child that is not there any more. */
+/** A child whose thread does not exist any more. */
 export interface ClosedChild {
   readonly reference: string
   /** Temporal's. */
   readonly status: string
 }
 
-/** Ends a run, closes a thread, or both; with neither it tells of effects that were given up, and of children. */
+/** Ends a run, closes a thread, or both; with neither it only stores given up effects and closed children. */
 export interface SettleInput extends ActivityInput {
   /** Counts the settles of the thread. */
   readonly settle: number
@@ -79,7 +79,7 @@ export interface SettleInput extends ActivityInput {
   readonly givenUp?: readonly string[]
   /** Children that closed and owed nothing: the registry learns it. */
   readonly closed?: readonly ClosedChild[]
-  /** Operations of the run whose activity has left no answer: what they did to their thread is told now (T9). */
+  /** Operations of the run whose activity has left no answer: the settle answers with what they did to their thread (T9). */
   readonly unheard?: readonly string[]
   readonly snapshot: ControlSnapshot
   /** Sides whose prompts have been active under the agent; left out: none. The store keeps it for a reopening. */
@@ -93,7 +93,7 @@ export interface RunEnd {
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
   readonly steps: number
   readonly usage: Usage
-  /** What it was begun by, of a run that may have no row yet. */
+  /** What started the run, if the run may have no row yet. */
   readonly trigger?: string
   readonly sessionCall: string | null
   /** Queued tools that are in no queue any more and did not run. */
@@ -117,6 +117,9 @@ export interface SettleAnswer {
   readonly type: 'settled'
   /** What was committed with `unheard` and `givenUp`. */
   readonly operations?: readonly ThreadOperation[]
-  /** The thread was terminated before it started, its first call was cut unheard, and it is to end (T8). */
+  /**
+   * The thread was terminated before it started, its first call was interrupted and is unacknowledged, and the thread is to
+   * end (T8).
+   */
   readonly terminated?: true
 }

@@ -52,12 +52,12 @@ export function nestedCallIdOf(frameCallId: string, index: number): string {
   return `${frameCallId}_${index}`
 }
 
-/** Of the second half of a call that waited for its result. */
+/** The operation id of the second half of a call that waited for its result. */
 export function resultOperationId(callId: string): string {
   return `${callId}_result`
 }
 
-/** Of what a worker in another language does for a call: its row holds the claim and the answer. */
+/** The operation id of the work of a worker in another language for a call: its row holds the claim and the answer. */
 export function remoteOperationId(callId: string): string {
   return `${callId}_remote`
 }
@@ -77,7 +77,7 @@ export function idempotencyKeyOf(threadId: string, callId: string): string {
 
 /** How a thread is tied to its store: by the store's id, in its start, in its memo and in the input of each activity. */
 
-/** What the guard of activities adds to an answer whose input named no store: whose worker has carried it out. */
+/** The field that the guard of activities adds to an answer whose input named no store: the store of the worker. */
 export interface StoreAnswer {
   readonly store?: string
 }

@@ -158,7 +158,7 @@ function isTypeOrMissing(value: unknown, type: 'boolean' | 'string'): boolean {
   return value === undefined || typeof value === type
 }
 
-/** They ride in each continue-as-new, so their number is bounded. */
+/** Their number is bounded, because each continue-as-new carries them. */
 function isNames(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length <= LIMITS.startNames && value.every(isName)
 }
@@ -195,7 +195,7 @@ export function operationsProblem(input: unknown): string | undefined {
 function fits(operation: unknown): boolean {
   if (!isObject(operation)) return false
   const { kind } = operation
-  // A kind of a later version is none that this one may apply.
+  // This version must not apply a kind of a later one.
   return (
     typeof kind === 'string' && Object.hasOwn(FITS, kind) && FITS[kind as ToldOperation['kind']](operation)
   )
@@ -286,7 +286,7 @@ function isWholeNumber(value: unknown, least: number, most: number): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
-/** As a message id: it is carried too. */
+/** A call id has the bound of a message id, because the state carries it too. */
 function isCallId(value: unknown): value is string {
   return isName(value) && carriedBytes(value) <= LIMITS.messageIdLength
 }

@@ -145,14 +145,14 @@ export const OUR_IDS = 'everthread:'
 export interface ReopenedThread {
   /** The one that has the thread now, after handoffs. */
   readonly agent: string
-  /** The highest numbers in use: what comes next has another one, so that nothing finished runs again (T4). */
+  /** The highest numbers in use: the next ones differ, so that no finished operation runs again (T4). */
   readonly runs: number
   readonly settles: number
   readonly reports: number
   readonly items: number
   /** Children that it ever started. */
   readonly children: number
-  /** The side that acts next, of a run that was cut off; left out: nothing was under way. */
+  /** The side that acts next in an interrupted run; left out if no run was under way. */
   readonly side?: Side
   readonly stopped?: true
   /** Sides whose immediate subagents have started. */
@@ -164,7 +164,7 @@ export interface ReopenedThread {
   readonly open: readonly ReopenedChild[]
   readonly deferred: readonly ReopenedDeferred[]
   readonly groups: readonly { readonly callId: string; readonly references: readonly string[] }[]
-  /** What the last run was blocked for. */
+  /** The request that blocked the last run. */
   readonly request?: { readonly id: string; readonly requestedAt: Millis }
   /** The last report that is in the parent's store: it is announced once more. */
   readonly report?: Omit<ChildReport, 'reference'>

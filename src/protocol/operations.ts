@@ -38,7 +38,7 @@ export type ThreadOperation =
       readonly settles: number
       readonly reports: number
     }
-  /** What was done to a parent or child: its rows are in the store, its workflow is told. */
+  /** An operation on a parent or child: its rows are in the store, an outbound signal is for its workflow. */
   | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
 
 /** What one thread may do to another. */
@@ -56,7 +56,7 @@ export type ToldOperation = Extract<
   }
 >
 
-/** Another call follows in the step: the one that says this is not its last. */
+/** Another call follows in the step: the call with this operation is not the last one. */
 export function queuesTool(operations: readonly ThreadOperation[] | undefined): boolean {
   return operations?.some(({ kind }) => kind === 'queue_tool') === true
 }

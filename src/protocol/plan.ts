@@ -71,7 +71,7 @@ export function promptPlanOf(plan: Plan, name: string): PromptPlan {
   return prompt
 }
 
-/** What a prompt lists. A model may call a tool `constructor`: only what the plan itself lists counts. */
+/** The plan of a listed tool. A model may call a tool `constructor`: only own names of the plan count. */
 export function toolPlanOf(plan: Plan, prompt: string, name: string): ToolPlan | undefined {
   const { tools } = promptPlanOf(plan, prompt)
   return Object.hasOwn(tools, name) ? tools[name] : undefined

@@ -165,7 +165,7 @@ export interface PreparedChild {
 
 /** How a child answered a call that waited for it. */
 export type CallReport =
-  /** Its own words are in the store; `notice`: it ended and, by its configuration, says nothing by itself. */
+  /** The child's words are in the store; `notice`: it ended and, by its configuration, reports no text. */
   | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
   /** It closed without a report, with this status of Temporal. */
   | { readonly kind: 'closed'; readonly status: string }

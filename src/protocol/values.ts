@@ -42,7 +42,7 @@ export function isTaskQueue(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value)
 }
 
-/** Says what keeps a text from being the name of a variable, or nothing. */
+/** Says why a text cannot be the name of a variable, or nothing. */
 export function variableNameProblem(name: unknown): string | undefined {
   const expected = `Expected the name of a variable to be a text of 1 to ${LIMITS.nameLength} characters without control characters`
   if (typeof name !== 'string') return `${expected}, got ${name === null ? 'null' : `a ${typeof name}`}.`
@@ -50,7 +50,7 @@ export function variableNameProblem(name: unknown): string | undefined {
   return /\p{Cc}/u.test(name) ? `${expected}, got one with such a character.` : undefined
 }
 
-/** Says what keeps something from being a variable's value, or nothing; never shows it. An empty text is a value. */
+/** Says why a value cannot be that of a variable, or nothing; never shows it. An empty text is a value. */
 export function variableValueProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== 'string')
     return `Expected the value of the variable "${name}" to be a text, got ${value === null ? 'null' : `a ${typeof value}`}.`

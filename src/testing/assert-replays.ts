@@ -79,7 +79,7 @@ interface Replayed {
   readonly error: Error | null
 }
 
-/** What became of each history. The last one is one that Temporal cannot read at all, or that it does not finish. */
+/** Yields the result of each history. A history that Temporal cannot read or does not finish is the last one. */
 async function* replayAll(
   { options, timeout }: Replay,
   runs: AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
@@ -207,12 +207,12 @@ function shown(value: unknown): string {
 
 const MOST_SHOWN = 100
 
-/** The events of a history, whatever they are. */
+/** The unchecked events of a history. */
 export function eventsOf({ history }: RecordedHistory): unknown {
   return isRecord(history) ? history['events'] : undefined
 }
 
-/** All of them, and what to do about it. */
+/** All problems in one text, with instructions. */
 function replayProblems(replayed: number, problems: readonly string[]): string {
   return [
     `Expected ${replayed} histories to replay, got ${problems.length} that do not:`,
@@ -244,7 +244,7 @@ function wordsOf({ message }: Error): string {
 
 const MOST_WORDS = 2_000
 
-/** Temporal names it by its number, or by what it has in place of what the code asked for; null: it names none. */
+/** The event that Temporal's error names, by its number or by the name of the scheduled event; null if the error names none. */
 function namedEvent(run: RecordedHistory, error: Error): string | null {
   const words = wordsOf(error)
   const events = listedEvents(run)

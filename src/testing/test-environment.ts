@@ -146,12 +146,12 @@ function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> 
   }
 }
 
-/** Returns when its parent has died, in whatever way: a pipe that nobody holds any more ends. */
+/** Waits until its parent has died in any way, since its input then ends, and kills the server. */
 const WATCH = 'read _; kill -9 "$1" 2>/dev/null'
 
 /**
- * Ends the server of an environment with this process, also where nobody closes the environment or the process is killed:
- * the SDK leaves its servers behind then. Where there is neither `ps` nor `sh` they stay. Answers what calls it off.
+ * Ends the server of an environment with this process, even if the environment is never closed or the process is killed: the
+ * SDK would leave the server running. Without `ps` and `sh` the server stays. Returns a function that stops the watch.
  */
 export async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
   const pid = await childOfPort(portOf(server))
@@ -198,7 +198,7 @@ function testThreads<R extends Registry>(options: TestThreads): ThreadClient<R> 
   return new TestThreadClient<R>(connection, { continueAsNewEveryStep, timeSkipping })
 }
 
-/** The kit has a worker of its own: that it answers late is no news of a green test. */
+/** The kit has its own worker, so a late answer of it is not worth a notice in a test that passes. */
 const tellInTests: OnNotice = (notice) => {
   if (notice.code !== 'no_answer') warnOfNotice(notice)
 }
@@ -230,7 +230,7 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
   }
 }
 
-/** Soon, and yet not before an Update that goes through at once. */
+/** Short, but longer than an Update that is delivered at once takes. */
 const NUDGE_AFTER = 300
 
 /**
@@ -260,7 +260,7 @@ interface TestWorkerOptions {
 }
 
 interface TestWorker {
-  /** Cuts what is running, as the death of its process would, and waits until the worker is gone. */
+  /** Interrupts running work, as the death of its process would, and waits until the worker has ended. */
   stop(): Promise<void>
 }
 

@@ -22,7 +22,7 @@ import type { Store } from '../store/store.js'
 import { nowMicros } from '../protocol/time.js'
 import { ownTaskQueue } from '../store/store-location.js'
 
-/** A worker; its store is asked for when an activity comes, for it may open late. */
+/** A worker, whose store is read when an activity arrives, because it may open late. */
 interface StoreOwner {
   readonly store: Store
 }
@@ -68,7 +68,7 @@ function guard(
   }
 }
 
-/** Null: the start named none, and no activity has answered yet. */
+/** Null if the start named no store and no activity has answered yet. */
 function storeNamedBy(input: unknown): string | null {
   return isObject(input) && isStoreId(input['store']) ? input['store'] : null
 }
@@ -78,7 +78,10 @@ function refusal(store: Store, { info, log }: Context, threads: string): Error {
   return otherStoreFailure(info.attempt)
 }
 
-/** Tells a workflow that does not know it whose worker has carried its activity out: that is the thread's store. */
+/**
+ * Adds the id of this worker's store to the answer for a workflow that does not know its store yet: this store is the
+ * thread's.
+ */
 function withStore(answer: unknown, store: string | null): unknown {
   return store !== null && isObject(answer) ? { ...answer, store } : answer
 }
@@ -87,7 +90,7 @@ function bytesOf(answer: unknown): number {
   return Buffer.byteLength(JSON.stringify(answer) ?? '')
 }
 
-/** An old worker must not run a step whose policy it cannot see. */
+/** An old worker must not run a step whose rules it does not know. */
 function assertLevel(input: unknown): void {
   const level = typeof input === 'object' && input !== null && 'level' in input ? input.level : undefined
   if (typeof level !== 'number' || level > LEVEL) throw failure('Thread.UnknownLevel')
@@ -161,10 +164,10 @@ function operationOf({ run, step, frame, callId, settle, report, effectId }: Inp
 
 type Input = Readonly<Record<string, unknown>>
 
-/** Pairs of a worker's store and another one, of which the log tells. */
+/** Pairs of a worker's store and another store that the log names already. */
 const mixed = new Set<string>()
 
-/** More than a few other stores on one queue say nothing new. */
+/** Warnings about more stores on one queue add nothing new. */
 const MOST_MIXED = 10
 
 interface OtherStore {

@@ -124,7 +124,10 @@ function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlug
 
 const NAMES = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
 
-/** The hard caps of a worker: its own limits where it sets any. @throws ConfigError naming each that is no count */
+/**
+ * The hard caps of a worker: its own limits where it sets them, else the defaults.
+ * @throws ConfigError naming each that is no count
+ */
 export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
   const problems = NAMES.flatMap((name) => {
     const value = limits[name]
@@ -139,7 +142,7 @@ export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
   }
 }
 
-/** It trusts no type: a wrong import of JavaScript is undefined. @throws ConfigError */
+/** Checks the value at run time, because a wrong import in JavaScript is undefined. @throws ConfigError */
 export function checkRegistry(registry: Registry): void {
   const given: unknown = registry
   const isRegistry =
@@ -180,7 +183,7 @@ async function connectToTemporal(): Promise<TemporalTarget> {
   }
 }
 
-/** What a worker meets that is connected and cannot start: a namespace that is not there as one sentence. */
+/** Replaces the error of a connected worker that cannot start, if its namespace is missing, with one sentence. */
 function explained(error: unknown, { address, namespace }: TemporalTarget): unknown {
   if (!(error instanceof Error) || !/^Namespace .* was not found/.test(error.message)) return error
   return showAsOneLine(
@@ -192,7 +195,7 @@ function explained(error: unknown, { address, namespace }: TemporalTarget): unkn
   )
 }
 
-/** Loaded by need: a worker with a connection of its own starts without it. */
+/** The package is loaded only when it is needed: a worker with a given connection starts without it. */
 async function readConfiguration(): Promise<ClientConnectConfig> {
   const { loadClientConnectConfig } = await import('@temporalio/envconfig')
   try {

@@ -91,15 +91,15 @@ function bound(logger: Logger): Omit<Logger, 'log'> {
   }
 }
 
-/** Its INFO is for those who develop it. */
+/** The INFO lines of the native part are for its developers. */
 function nativeLevel(level: LogLevel): LogLevel {
   return level === 'INFO' ? 'WARN' : level
 }
 
-/** Fields of the line itself; what else is logged under these names must not hide them. */
+/** Fields of the line itself: other values that are logged under these names must not replace them. */
 const RESERVED: ReadonlySet<string> = new Set(['time', 'level', 'message'])
 
-/** What identifies a task to Temporal's server, and nobody else: two hundred characters in each line. */
+/** Fields that identify a task only to Temporal's server and add two hundred characters to each line. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['taskToken', 'isLocal'])
 
 /**

@@ -4,13 +4,13 @@ import { putAgents } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 import { nowMicros } from '../protocol/time.js'
 
-/** Tells clients, through the store, which agents this worker runs. */
+/** Writes the agents that this worker runs into the store, where clients list them. */
 export async function listWorkerAgents(store: Store, registry: Registry): Promise<void> {
   const listed = { agents: agentListing(registry), now: nowMicros() }
   await store.write((tx) => putAgents(tx, listed))
 }
 
-/** What lists of agents show of one, as a row of the store's table. */
+/** The fields of an agent that lists show, as a row of the store's table. */
 interface AgentListing {
   readonly name: string
   readonly type: 'ai_human' | 'dual_ai'

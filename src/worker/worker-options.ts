@@ -24,7 +24,7 @@ export interface ThreadWorker {
 }
 
 /**
- * Adds threads to the options of a worker; what they set stays. Its workflow code is made by `bundleThreads`.
+ * Adds threads to the options of a worker and keeps what these options set. `bundleThreads` makes the workflow code.
  * @throws ConfigError
  */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
@@ -74,7 +74,7 @@ export const WORKER_KNOBS = {
   shutdownGraceTime: LIMITS.modelCall,
 } as const satisfies Partial<WorkerOptions>
 
-/** Temporal's own, whose default may be left away. */
+/** Temporal's own options, with an optional default behavior. */
 export interface ThreadDeploymentOptions {
   readonly version: WorkerDeploymentVersion
   readonly useWorkerVersioning: boolean

@@ -28,8 +28,8 @@ interface Given {
 }
 
 /**
- * Says that a worker without a key cannot keep what its definitions call secret, before a thread finds out. Null: it has a
- * key, or needs none.
+ * The warning that a worker without a key cannot store the secrets of its definitions, before a thread fails on it. Null if
+ * the worker has a key or needs none.
  */
 export function secretKeyWarning(registry: Registry, { secrets, env }: Given): string | null {
   if (secrets.keyIds.length > 0) return null

@@ -45,9 +45,10 @@ const LOADER = fileURLToPath(
 )
 
 /**
- * Leaves out what no worker runs, for each reads and parses its bundle as it starts: the banner with each module's path, a
- * twentieth of it, and the comments of our own code, another one. Lines and source maps stay as they are.
- * @throws ConfigError where `@temporalio/workflow` is not installed, which webpack would tell in hundreds of lines
+ * Removes text that no worker runs, because each worker reads and parses its bundle when it starts: the banner with each
+ * module's path, a twentieth of the bundle, and the comments of our own code, another twentieth. Lines and source maps stay
+ * as they are.
+ * @throws ConfigError if `@temporalio/workflow` is not installed, instead of hundreds of lines of webpack
  */
 function leanBundle(config: LeanWebpackConfig): LeanWebpackConfig {
   checkPeer('@temporalio/workflow')
@@ -138,8 +139,9 @@ function withModules(config: WebpackConfig, modules: ReadonlyMap<string, string>
 }
 
 /**
- * What histories call a worker's workflow code, six times a step: Temporal's own name for it, of 90 characters, is a seventh
- * of a step's history. Null for code that is bundled with a user's own as the worker starts: that name stays Temporal's.
+ * The name of a worker's workflow code, which a history repeats six times a step: Temporal's own name of 90 characters would
+ * be a seventh of a step's history. Null for code that is bundled with a user's own when the worker starts: it keeps
+ * Temporal's name.
  */
 export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): string | null {
   if (workflowBundle !== undefined)

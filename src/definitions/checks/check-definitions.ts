@@ -1,3 +1,7 @@
+/**
+ * The check of all definitions of a registry: shapes, names, references and variables, all problems at once. What a prompt or
+ * an agent refers to is checked in their own files.
+ */
 import { DEFINITION_KINDS, KIND_WORDS, givenDefinitions } from '../known-definitions.js'
 import type {
   DefinitionKind,
@@ -22,7 +26,7 @@ interface Findings {
   readonly warnings: readonly string[]
 }
 
-/** Names of definitions that could not be read, whose problem is reported elsewhere. */
+/** Names of definitions that could not be read; their problems are reported elsewhere. */
 export type UnreadNames = Partial<Readonly<Record<DefinitionKind, readonly string[]>>>
 
 /** Checks all that `registry()` was given. It trusts no type: definitions also come from JavaScript and from casts. */
@@ -145,7 +149,7 @@ function nameWarnings(names: DefinitionNames): readonly string[] {
   )
 }
 
-/** Says what has the name of a tool that the runtime itself offers. */
+/** Says which definitions have the name of a tool that the runtime itself offers. */
 function reservedNameProblems(names: DefinitionNames): readonly string[] {
   return (['agents', 'prompts', 'tools'] as const).flatMap((kind) =>
     Object.values(LIFECYCLE_TOOLS)
@@ -202,11 +206,11 @@ interface VariableUse {
   readonly name: string
   /** The beginning of a sentence. */
   readonly use: string
-  /** Its end: what comes of it, and what to do. */
+  /** The end of the sentence: the consequence, and what to do. */
   readonly so: string
 }
 
-/** What anybody gives is a secret, unless it is declared a text; words of definitions are in plain sight anyway. */
+/** A value from outside is a secret unless it is declared as text; values in definitions are readable anyway. */
 const OUTSIDE = ', so that a value from outside is a secret and'
 
 const SO = {

@@ -1,3 +1,8 @@
+/**
+ * The fields that each kind of definition may have, and the sentences about those that are wrong. It checks one definition by
+ * itself: references to others are checked in `check-definitions.ts`.
+ */
+// The first import, because everything below needs zod 4.
 import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
@@ -12,7 +17,7 @@ const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['prompt', "{ type: 'include', prompt }"],
 ])
 
-/** Says of a prompt part whose type is not known what to write instead. */
+/** Says what to write instead of a prompt part with an unknown type. */
 function partTypeHint(part: unknown): string {
   const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
   const spelling = OLD_PART_TYPES.get(type)
@@ -20,7 +25,6 @@ function partTypeHint(part: unknown): string {
   return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
 }
 
-// First, for everything below needs zod 4.
 /** A text that says something. */
 const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
 
@@ -101,7 +105,7 @@ const hookShape = z.strictObject({
 /** What an effect may look like. */
 const effectShape = z.strictObject({ description: text, args: schema.optional(), execute })
 
-/** The object comes first: what is wrong inside of it is what its author needs to know. */
+/** The object is the first member, because its author needs the problems inside of it. */
 const resumable = z.union([
   z.strictObject({
     receives_messages: z.enum(['side_a', 'side_b']),
@@ -301,7 +305,7 @@ function byKey(what: string): z.ZodType {
 
 type Issue = z.core.$ZodIssue
 
-/** What the number of a field counts, where its name does not say so. */
+/** The units of number fields whose names do not contain one. */
 const UNITS: ReadonlyMap<PropertyKey | undefined, string> = new Map([
   ['timeout', 'milliseconds'],
   ['providerPatience', 'milliseconds'],
@@ -310,7 +314,7 @@ const UNITS: ReadonlyMap<PropertyKey | undefined, string> = new Map([
   ['cachedPrice', 'US dollars per million tokens'],
 ])
 
-/** Says everything that is wrong with the fields of one definition; `owner` names it in each sentence. */
+/** Says everything that is wrong with the fields of one definition; `owner` names the definition in each sentence. */
 export function shapeProblems(kind: keyof typeof SHAPES, value: unknown, owner: string): readonly string[] {
   const shape: z.ZodType = SHAPES[kind]
   const parsed = shape.safeParse(value, { reportInput: true })
@@ -318,7 +322,7 @@ export function shapeProblems(kind: keyof typeof SHAPES, value: unknown, owner: 
   return parsed.error.issues.flatMap(innerIssues).flatMap((issue) => sentences(shape, issue, owner))
 }
 
-/** A union says only that nothing fits: what the author needs is why the nearest member does not. */
+/** Zod reports only that no member of a union fits; the author needs the problems of the nearest member. */
 function innerIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const nearest = issue.errors.find((issues) => !issues.some(isWrongKind))
@@ -344,7 +348,7 @@ function sentences(shape: z.ZodType, issue: Issue, owner: string): readonly stri
   return [path === '' ? `${owner}: ${reasonOf(issue)}` : `${owner}: ${path}: ${reasonOf(issue)}`]
 }
 
-/** Numbers alone are shown as they came: other values may be secrets. */
+/** Only numbers are shown as they came: other values may be secrets. */
 function reasonOf(issue: Issue): string {
   const reason = issue.message.replace(/^Invalid (input|option): /, '')
   const expected = /\bexpected (number|int)\b/.exec(reason)?.[1]
@@ -364,8 +368,8 @@ function shown(input: unknown): string {
 type Path = readonly PropertyKey[]
 
 /**
- * The definition without its wrong fields, so that what the others refer to is checked all the same and every problem is
- * told at once; undefined where it cannot be looked at without them.
+ * The definition without its wrong fields, so that the references of its other fields are checked too and every problem is
+ * reported at once; undefined if the definition is not valid without them.
  */
 export function withoutProblems(kind: keyof typeof SHAPES, definition: unknown): unknown {
   const shape: z.ZodType = SHAPES[kind]
@@ -414,7 +418,7 @@ function objectsAt(shape: z.core.$ZodType, path: readonly PropertyKey[]): readon
   return field instanceof z.core.$ZodType ? objectsAt(field, rest) : []
 }
 
-/** Right in Standard Agents, but not there yet. */
+/** Fields of Standard Agents that are not supported yet. */
 const LATER = new Set(['providerTools'])
 
 /** Names of earlier drafts of Standard Agents. */
@@ -464,7 +468,7 @@ interface UnknownField {
   readonly known: readonly string[]
 }
 
-/** Says of a field that no definition of this version has what to do about it. */
+/** Says what to do about a field that no definition of this version has. */
 function unknownFieldProblem(path: string, { field, known }: UnknownField): string {
   if (LATER.has(field)) return notSupportedYet(path)
   const newName = field === OLD_CAP ? capOf(path) : OLD_NAMES.get(field)

@@ -6,7 +6,7 @@ const AS_OBJECT: Partial<Readonly<Record<DefinitionKind, string>>> = {
   hooks: 'defineHook({ hook, id, execute })',
 }
 
-/** Says of what is no object, but the first part of a definition given by position, what to write; undefined for all else. */
+/** Says what to write instead of a definition that is given in parts by position; undefined for any other value. */
 export function positionHint(kind: DefinitionKind, given: unknown): string | undefined {
   const spelling = AS_OBJECT[kind]
   const type = typeof given
@@ -24,7 +24,7 @@ export function meant(name: string, known: Iterable<string>): string {
   return near === undefined ? '' : `: did you mean '${near}'?`
 }
 
-/** The nearest of the known names, if it is as near as a slip of the pen. */
+/** The nearest of the known names, if the difference is as small as a typing error. */
 function nearName(name: string, known: Iterable<string>): string | undefined {
   const most = name.length < 4 ? 1 : 2
   const ranked = [...known]

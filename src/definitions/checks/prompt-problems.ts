@@ -80,7 +80,7 @@ function includeCircle(
   return undefined
 }
 
-/** Says where a subagent that starts by itself is told less, or more, than it has a use for. */
+/** Says which subagents that start by themselves get too few or useless hints for their arguments. */
 function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   if (typeof entry === 'string' || !('immediate' in entry)) return []
   const { name, immediate, resumable } = entry
@@ -162,7 +162,7 @@ function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefiniti
   return [`${owner} lists the tool '${name}', which is not registered${meant(name, callable)}`]
 }
 
-/** Says what an entry may stand for besides what it does stand for. */
+/** Says which other definitions have the name of an entry that stands for one of them. */
 function toolEntryWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   const name = entryName(entry)
   const kinds = (['tools', 'prompts', 'agents'] as const).filter((kind) => known.names[kind].has(name))

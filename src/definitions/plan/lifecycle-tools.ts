@@ -11,8 +11,8 @@ const PATHS: JSONSchema7 = {
 }
 
 /**
- * What a model is told of the lifecycle tools of these resumable subagents. `agent` names those that are enabled, so
- * that a disabled one is no choice.
+ * The lifecycle tools of these resumable subagents, as a model reads them. `agent` lists the enabled subagents only, so that
+ * a model cannot choose a disabled one.
  */
 export function lifecycleTools(subagents: readonly SubagentContent[]): readonly ToolContent[] {
   if (subagents.length === 0) return []
@@ -97,8 +97,8 @@ export function takesArguments({ inputSchema }: Pick<SubagentContent, 'inputSche
 }
 
 /**
- * A schema for a place inside of another: what it says of itself (`#`, in recursive ones) still means it.
- * `pointer`: that place, as in `#/properties/items`.
+ * A schema for a place inside of another one: its references to itself (`#`, in recursive schemas) still refer to it.
+ * `pointer` is that place, such as `#/properties/items`.
  */
 export function embedSchema(schema: JSONSchema7, pointer: string): JSONSchema7 {
   // Only texts of its references differ.

@@ -40,7 +40,7 @@ export function listedTools(registry: Registry, prompt: PromptDefinition): reado
   })
 }
 
-/** What a name stands for that no prompt lists: a queued tool may be any. */
+/** The definition of a name that no prompt lists: a queued tool may be any. */
 export function namedTool(registry: Registry, name: string): ListedTool | undefined {
   return called(registry, { name })
 }

@@ -37,7 +37,7 @@ export interface PromptContent {
   readonly recentImageThreshold: number
   /** The prompt's own, else the agent's. */
   readonly hooks: readonly string[]
-  /** Of the prompt, those it includes and its function tools; what one of them requires is required. */
+  /** Of the prompt, of its included prompts and of its function tools; a variable that one of them requires is required. */
   readonly variables: readonly VariableDefinition[]
   readonly env: Readonly<Record<string, string>>
   /** Of the prompt; those of the model are beneath them. */

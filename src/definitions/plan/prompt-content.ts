@@ -54,7 +54,7 @@ export function promptContent(
   }
 }
 
-/** Includes are rendered; texts that meet are one part. */
+/** Renders includes, and joins adjacent texts into one part. */
 function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly SystemPart[] {
   if (typeof prompt === 'string') return [{ type: 'text', content: prompt }]
   const parts = prompt.flatMap((part) =>
@@ -69,7 +69,7 @@ function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly
   }, [])
 }
 
-/** Of its text and of its function tools, one entry a name; whoever requires it, it is required. */
+/** The variables of its text and of its function tools, one entry a name; a variable is required if one of them requires it. */
 function variablesOf(
   registry: Registry,
   prompt: PromptDefinition,
@@ -90,7 +90,7 @@ function variablesOf(
   return [...byName.values()]
 }
 
-/** What a prompt and those it includes declare: their texts are one. */
+/** The variables that a prompt and its included prompts declare, because their texts are one. */
 function textVariables(registry: Registry, prompt: PromptDefinition): readonly VariableDefinition[] {
   const included = includedPrompts(prompt).map((name) =>
     registered(registry.prompt(name), `prompt '${name}'`),
@@ -191,7 +191,7 @@ function immediateContent(immediate: SubagentToolConfig['immediate']): SubagentC
 
 type InitProperties = Pick<SubpromptConfig, 'initUserMessageProperty' | 'initAttachmentsProperty'>
 
-/** Which arguments become a first message; what is not given is left out. */
+/** The arguments that become a first message; undefined fields are left out. */
 function initProperties({
   initUserMessageProperty,
   initAttachmentsProperty,
