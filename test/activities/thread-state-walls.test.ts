@@ -302,7 +302,7 @@ async function withEndpoint(
     const abort = new AbortController()
     const acting = await openEndpointState({
       ...{ dependencies, threadId: 't', agent: 'support', content: null, signal: abort.signal },
-      tell: async (operation) => void told.push(operation),
+      sendSignal: async (operation) => void told.push(operation),
       invokeTool: async () => ({ status: 'success', result: '' }),
     })
     await work(acting, told, abort)

@@ -1,8 +1,7 @@
 /**
- * The state that one hook, or one tool, gets of a state that several of them share.
+ * The view of a shared thread state that one hook or one tool gets.
  *
- * Owns: the end of the state for this one hook or tool, its abort signal, and which members a hook may use on a subagent
- * that has not started.
+ * Owns: the end of this view, its abort signal, and which members a hook may use on a subagent that has not started.
  * Does not own: what a member does, and the rows of the table that say so (thread-state/members.ts).
  */
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
@@ -16,14 +15,14 @@ import { suppressUnhandled } from '../thread-state/watched-promises.js'
 interface Guard {
   /** Names the hook or tool in the error that code gets after its end. */
   readonly label: string
-  /** Of this one hook or tool. */
+  /** The abort signal of this hook or tool alone. */
   readonly abortSignal: AbortSignal
-  /** It is the state of a subagent that has not started: some members are refused. */
+  /** The state belongs to a subagent that has not started, so some members are refused. */
   readonly isUnstarted?: true
   readonly onInject?: (message: Message) => void
 }
 
-/** Why a hook cannot use a member on a subagent that has not started; null where it can. */
+/** Refusals of members on a subagent that has not started; null where the member is allowed. */
 const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
   allowed: null,
   not_started:
@@ -31,7 +30,7 @@ const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
   not_registered: 'The subagent has not started yet: its parent is the first state that the hook gets.',
 }
 
-/** A shared state for one hook or one tool: it is closed at the end of that, and has that one's abort signal. */
+/** Wraps a shared state for one hook or tool. The caller closes the view when that code ends. */
 export function guardState(
   shared: ThreadState,
   guard: Guard,
@@ -39,7 +38,7 @@ export function guardState(
   const gate = createCallGate(guard.label)
   const guarded = new Map<ThreadState, ThreadState>()
 
-  /** One guard for each thread: a lookup that leads back answers the same state. */
+  /** Each thread has one guard, so a lookup that leads back to a thread returns the same state. */
   function guardOnce(target: ThreadState, how: Omit<Guard, 'label'>): ThreadState {
     const known = guarded.get(target) ?? guardThread(target, { ...how, gate, relative })
     guarded.set(target, known)
@@ -70,10 +69,10 @@ function guardThread(
     if (!(result instanceof Promise)) return result
     return suppressUnhandled(
       result.then((answer: unknown) => {
-        // The message is written, whether or not the hook has ended.
+        // The message is written even if the hook has ended since.
         if (name === 'injectMessage') onInject?.(answer as Message)
         gate.assertOpen()
-        // The state of another thread is guarded, too; null stays null.
+        // The state of another thread is guarded too; null stays null.
         return rowOf(name)?.access === 'lookup' && answer !== null ? relative(answer as ThreadState) : answer
       }),
     )
@@ -81,7 +80,7 @@ function guardThread(
 
   return new Proxy(shared, {
     get(target, name) {
-      // Code may await or print the state itself, also after its end.
+      // Code may await or print the state itself, even after its end.
       if (typeof name === 'symbol' || name === 'then') return undefined
       const row = rowOf(name)
       if (isUnstarted === true) assertAllowedBeforeStart(row)
@@ -90,7 +89,7 @@ function guardThread(
         return name === 'execution' ? executionOf(target.execution, abortSignal) : Reflect.get(target, name)
       }
       return (...given: readonly unknown[]) => {
-        // Members that answer at once throw at once.
+        // Synchronous members throw synchronously.
         if (row?.sync === true) return call(target, name, given)
         try {
           return call(target, name, given)
@@ -109,6 +108,6 @@ function assertAllowedBeforeStart(row: ReturnType<typeof rowOf>): void {
 
 function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {
   if (value === null || value.abortSignal === abortSignal) return value
-  // It inherits and does not copy: `stopped` may change.
+  // Inherits instead of copying, because `stopped` may change.
   return Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
 }

@@ -9,7 +9,7 @@ import type { AttachmentRef } from '../../protocol/message.js'
 import { jsonObjectCopy, kindOf } from '../thread-state/strict-json.js'
 import { InvalidAnswer } from './hook-batch.js'
 
-/** What a create hook may change of a message. */
+/** The fields of a message that a create hook may change. */
 interface MessageChange {
   readonly content: string | null
   readonly silent: boolean
@@ -17,7 +17,7 @@ interface MessageChange {
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** The fields that a create hook may change, as they are after the hook. */
+/** Returns the fields that a create hook may change, with the changes of its answer. @throws InvalidAnswer */
 export function changeOf(given: { readonly [name: string]: unknown }, message: MessageChange): MessageChange {
   const { content = message.content, silent = message.silent } = given
   if (content !== null && typeof content !== 'string')
@@ -42,7 +42,7 @@ function acceptMetadata(metadata: unknown): Record<string, unknown> | null {
   }
 }
 
-/** A list of references: JSON text would be stored as a text that no reader can use. */
+/** Accepts only a list of references: JSON text would be stored as a string that no reader can use. */
 function acceptAttachments(attachments: unknown): readonly AttachmentRef[] {
   if (!Array.isArray(attachments))
     throw new InvalidAnswer(

@@ -1,17 +1,17 @@
 /**
- * The hooks that run around one transaction.
+ * The hooks that run around one transaction of a step or call.
  *
- * Owns: which hooks run and in what order; the time that each one has; the state that they share; the failures of hooks; the
- * place of the transaction's own row among their writes.
+ * Owns: which hooks run and in what order, their timeouts, the state that they share, their failures, and the position of
+ * the transaction's own row among their writes.
  * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts), the
  * state itself (thread-state/buffered-state.ts).
  *
  * Invariants:
- * H1: a hook may run again after a crash; what it did to its thread happens once, in the transaction (T9).
- * H2: what a hook did before it failed is kept, as with a tool that throws.
- * H3: a hook never fails its activity: its failure is recorded, and the value before it is kept unless the point says
- *     otherwise.
- * H4: what a hook makes of a text holds no secret that hooks were given (T5).
+ * H1: a hook may run again after a crash, but its writes to its thread are committed once, in the transaction (T9).
+ * H2: the writes of a hook that fails are kept, as those of a tool that throws.
+ * H3: a hook never fails its activity: its failure is recorded, and the chain keeps the previous value unless the point
+ *     ends the chain.
+ * H4: the value that a hook returns contains no secret that a hook read (T5).
  */
 import type { HookFailureCode } from '../../protocol/event-codes.js'
 import { randomUUID } from 'node:crypto'
@@ -41,29 +41,29 @@ interface HookBatchOptions {
   readonly ids: readonly string[]
   readonly scope: EventScope
   readonly now: Micros
-  /** Opens the state that the hooks share, when the first of them runs. */
+  /** Opens the state that the hooks share. Called when the first of them runs. */
   readonly open: () => Promise<BufferedState>
-  /** Only one batch of an activity records the ids that this worker does not have. */
+  /** Records the hook ids that this worker does not have. Only one batch of an activity does. */
   readonly recordsMissing: boolean
 }
 
-/** How the hooks of one point are called, and what becomes of what they answer. */
+/** How the hooks of one point are called, and how their answers are used. */
 interface Chain<Point extends HookPoint, Value> {
-  readonly ask: (execute: HookPoints[Point], state: ThreadState, value: Value) => unknown
-  /** The next value; undefined keeps the one before. @throws InvalidAnswer */
+  readonly call: (execute: HookPoints[Point], state: ThreadState, value: Value) => unknown
+  /** Checks an answer and returns the next value; undefined keeps the previous one. @throws InvalidAnswer */
   readonly accept?: (answer: unknown, value: Value) => Value | undefined | Promise<Value | undefined>
-  /** After such a value no other hook is called. */
+  /** Ends the chain after such a value. */
   readonly ends?: (value: Value) => boolean
-  /** The message that the point is about. */
+  /** The message that the point concerns, for the record of a failure. */
   readonly messageId?: string
-  /** Such a failure ends the chain and is answered. After any other one the value before it is kept. */
+  /** Ends the chain after such a failure. After any other failure the chain goes on with the previous value. */
   readonly endsWith?: (failure: HookFailure) => boolean
-  /** The hook is not awaited once the activity is cancelled, since its answer is not needed then. */
-  readonly cut?: boolean
+  /** The hook is no longer awaited when the activity is cancelled, because its answer is not needed then. */
+  readonly interruptible?: boolean
   readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 
-/** Writes the row that the transaction itself adds; `moved`: attachments that are at another path now. */
+/** Writes the transaction's own row. `moved`: attachments that the commit put at another path. */
 type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 export interface HookBatch {
@@ -74,39 +74,39 @@ export interface HookBatch {
     value: Value,
     chain: Chain<Point, Value>,
   ): Promise<{ readonly value: Value; readonly failure: HookFailure | null }>
-  /** Messages that the hooks have injected. */
+  /** The messages that the hooks have injected so far. */
   readonly injected: readonly Message[]
   /** The state that the hooks share. */
   readonly state: () => Promise<BufferedState>
   /**
-   * Reserves the place of the one row that the transaction itself adds: behind what hooks did so far, before what later
-   * ones do. `commit` gets the write of the row.
+   * Reserves the position of the transaction's own row: behind the writes of hooks so far, before those of later hooks.
+   * `commit` takes the write of the row.
    */
   reserveRow(): Promise<void>
-  /** Metadata for the row of a call's result, of what hooks and call did so far. */
+  /** Metadata for the row of a call's result: what hooks and call sent to the parent so far. */
   resultMetadata(): Promise<Record<string, unknown> | null>
-  /** Waits until events that hooks emitted are stored, or their write has failed. To be awaited before the transaction. */
+  /** Waits until the events of hooks are stored or their write has failed. Await it before the transaction. */
   settled(): Promise<void>
-  /** Writes the failures of the hooks. */
+  /** Records the failures of the hooks. */
   record(tx: Writer): Promise<void>
   /**
-   * Writes what the hooks did to the thread, with the reserved row in its place, and their failures. Answers what the
-   * workflow has to do. Can run again after a rollback.
+   * Commits the hooks' writes with the reserved row in its position, and records their failures. Can run again after a
+   * rollback. Returns the operations for the workflow.
    */
   commit(tx: Writer, writeRow?: WriteRow): Promise<StateEffects>
 }
 
 const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
-/** @throws `Definition.Missing` while a hook that this worker does not have is waited for */
+/** @throws `Definition.Missing` during the grace period of a hook that this worker does not have */
 export function createHookBatch(options: HookBatchOptions): HookBatch {
   const { threadId, scope, now } = options
   const found = findHooks(options.registry, options.ids)
   const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
   const injected: Message[] = []
-  /** The place of the transaction's own row: before all that the hooks do, or among it. */
+  /** The position of the transaction's own row: before all writes of hooks, or among them. */
   let place: 'first' | 'among' | undefined
-  /** The write of that row, of the commit at hand. */
+  /** The write of that row in the current commit. */
   let writeReserved: WriteRow = missingRow
   let opened: Promise<BufferedState> | undefined
   const open = (): Promise<BufferedState> => (opened ??= options.open())
@@ -121,8 +121,8 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
       let current = value
       for (const hook of found.of(point)) {
         const { state, redactor } = await open()
-        const outcome = await askHook({ hook, state, value: current, chain, injected })
-        // What a hook makes of a text is stored, or sent to a model (H4).
+        const outcome = await callHook({ hook, state, value: current, chain, injected })
+        // The value is stored or sent to a model (H4).
         current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
         if (outcome.kind === 'failed') {
           const error = redactor.redactThrown(outcome.failure.error)
@@ -158,7 +158,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   }
 }
 
-/** The batch of a transaction that has no hooks. */
+/** Creates the batch of a transaction without hooks. */
 export function withoutHooks(): HookBatch {
   return createHookBatch({
     registry: { hook: () => undefined },
@@ -166,7 +166,7 @@ export function withoutHooks(): HookBatch {
     ids: [],
     scope: {},
     now: 0,
-    open: () => Promise.reject(new Error('Expected no hook to be asked.')),
+    open: () => Promise.reject(new Error('Expected no hook to be called.')),
     recordsMissing: false,
   })
 }
@@ -182,15 +182,15 @@ function missingHook(hook: string): HookFailure {
   return { hook, point: null, code: 'missing', error }
 }
 
-/** The hooks of a prompt that this worker has, in the order of the prompt's list. */
+/** The hooks of a prompt that this worker has, in the order in which the prompt lists them. */
 interface FoundHooks {
   of<Point extends HookPoint>(point: Point): readonly HookDefinition<Point>[]
   readonly missing: readonly string[]
 }
 
 /**
- * Looks up the ids. A hook that this worker does not have is waited for, as long as a rolling deploy takes, and then skipped.
- * @throws `Definition.Missing` during that minute
+ * Looks up the ids. During a rolling deploy another worker may have a missing hook, so the activity is retried for a minute;
+ * afterwards the hook is skipped. @throws `Definition.Missing` during that minute
  */
 function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): FoundHooks {
   const found: AnyHook[] = []
@@ -209,7 +209,7 @@ function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): Fo
   }
 }
 
-interface Asked<Point extends HookPoint, Value> {
+interface HookCall<Point extends HookPoint, Value> {
   readonly hook: HookDefinition<Point>
   readonly state: ThreadState
   readonly value: Value
@@ -218,31 +218,33 @@ interface Asked<Point extends HookPoint, Value> {
   readonly injected: Message[]
 }
 
-type Asking<Value> =
+type HookResult<Value> =
   | { readonly kind: 'taken'; readonly value: Value }
   | { readonly kind: 'failed'; readonly failure: HookFailure }
 
-/** Calls one hook of a chain: answers the next value, or the failure, and throws nothing (H3). */
-async function askHook<Point extends HookPoint, Value>(asked: Asked<Point, Value>): Promise<Asking<Value>> {
-  const { hook, value, chain } = asked
+/** Calls one hook of a chain. Returns the next value or the failure, and throws nothing (H3). */
+async function callHook<Point extends HookPoint, Value>(
+  call: HookCall<Point, Value>,
+): Promise<HookResult<Value>> {
+  const { hook, value, chain } = call
   const timeout = hook.timeout ?? LIMITS.hookTimeout
   let close: (() => void) | undefined
   const outcome = await runHook({
     timeout,
     signal: Context.current().cancellationSignal,
-    cut: chain.cut === true,
+    interruptible: chain.interruptible === true,
     execute: (abortSignal) => {
-      const guarded = guardState(asked.state, {
+      const guarded = guardState(call.state, {
         label: `hook ${hook.id}`,
         abortSignal,
-        onInject: (message) => asked.injected.push(message),
+        onInject: (message) => call.injected.push(message),
       })
       ;({ close } = guarded)
-      return chain.ask(hook.execute, guarded.state, value)
+      return chain.call(hook.execute, guarded.state, value)
     },
   })
   close?.()
-  const failed = (code: HookFailure['code'], error: unknown): Asking<Value> => {
+  const failed = (code: HookFailure['code'], error: unknown): HookResult<Value> => {
     const { messageId } = chain
     const about = messageId === undefined ? {} : { messageId }
     return { kind: 'failed', failure: { hook: hook.id, point: hook.hook, code, error, ...about } }
@@ -258,7 +260,7 @@ async function askHook<Point extends HookPoint, Value>(asked: Asked<Point, Value
     const taken = await chain.accept?.(outcome.answer, value)
     return { kind: 'taken', value: taken === undefined ? value : taken }
   } catch (error) {
-    // An answer may also throw when it is read. Thrown from here it would fail the activity again and again (H3).
+    // Reading an answer may throw too. The error would fail the activity in each attempt (H3).
     return failed('invalid_answer', error)
   }
 }
@@ -273,17 +275,17 @@ interface HookRun {
   readonly execute: (abortSignal: AbortSignal) => unknown
   /** Milliseconds. */
   readonly timeout: number
-  /** The activity's signal, which the hook gets, too. */
+  /** The activity's signal, which the hook gets too. */
   readonly signal: AbortSignal
-  /** The hook is not awaited once the activity is cancelled. */
-  readonly cut: boolean
+  /** The hook is no longer awaited when the activity is cancelled. */
+  readonly interruptible: boolean
 }
 
-/** Runs one hook's own code. A hook that ignores its abort signal is not awaited beyond its time. */
-async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<HookOutcome> {
+/** Runs the hook's own code. A hook that ignores its abort signal is not awaited beyond its timeout. */
+async function runHook({ execute, timeout, signal, interruptible }: HookRun): Promise<HookOutcome> {
   const abort = new AbortController()
   const both = AbortSignal.any([signal, abort.signal])
-  // Each call of a hook may add a listener: Node warns above ten.
+  // Each call that a hook makes may add a listener, and Node warns above ten.
   setMaxListeners(0, both)
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
@@ -296,8 +298,8 @@ async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<Hook
       signal.removeEventListener('abort', stop)
       resolve(outcome)
     }
-    if (cut) signal.addEventListener('abort', stop)
-    if (cut && signal.aborted) return stop()
+    if (interruptible) signal.addEventListener('abort', stop)
+    if (interruptible && signal.aborted) return stop()
     Promise.resolve()
       .then(() => execute(both))
       .then(
@@ -307,10 +309,10 @@ async function runHook({ execute, timeout, signal, cut }: HookRun): Promise<Hook
   })
 }
 
-/** Why a hook did not do its part. */
+/** The failure of one hook. */
 interface HookFailure {
   readonly hook: string
-  /** Null where this worker has no hook of that id, so its point is not known. */
+  /** Null if this worker has no hook of that id, so the point is unknown. */
   readonly point: HookPoint | null
   readonly code: HookFailureCode
   readonly error: unknown
@@ -318,7 +320,7 @@ interface HookFailure {
   readonly messageId?: string
 }
 
-/** The answer of a hook cannot be used; the message says what was expected. */
+/** Thrown for a hook's answer that cannot be used; the message states what was expected. */
 export class InvalidAnswer extends Error {}
 
 interface FailureRecords {
@@ -328,7 +330,7 @@ interface FailureRecords {
   readonly now: Micros
 }
 
-/** Writes an event for each failure, without its words; the words are in the store, for operators alone (T5). */
+/** Writes an event for each failure without its error text, which is in the store for operators alone (T5). */
 async function recordHookFailures(tx: Writer, records: FailureRecords): Promise<void> {
   const { threadId, failures, scope, now } = records
   const events: Fact[] = []

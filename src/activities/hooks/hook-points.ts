@@ -22,14 +22,14 @@ import { BLANK_ROW } from '../../model/context/transcript-row.js'
 import type { MessageRole } from '../../protocol/message.js'
 import { asFields, changeOf } from './hook-answers.js'
 
-/** A hook ended the run on purpose: no model is called, and the hook's text becomes a visible message. */
+/** Thrown when a hook blocks a request: no model is called, and the hook's text becomes a visible message. */
 export class RequestBlocked extends Error {}
 
-/** The hooks of a request while it is built, in this order. Rows of the store stay as they are. */
+/** The hooks that run while a request is built, in this order. They do not change stored rows. */
 interface RequestHooks {
   afterSystemMessage(text: string): Promise<string>
   /**
-   * Gets the rows that the prompt sees, behind the last cut (T12). Messages that hooks have injected before are at the
+   * Filters the rows that the prompt sees, behind the last cut (T12). Messages that earlier hooks injected are at the
    * end.
    */
   filterMessages(rows: readonly TranscriptMessage[]): Promise<readonly TranscriptMessage[]>
@@ -44,12 +44,12 @@ export function requestHooks(
   const texts = new Map<string, string>()
   return {
     async afterSystemMessage(text) {
-      // A request is built again for another model, or when it was too long; the hook runs once for a text of the step.
+      // A request is rebuilt for another model or when it was too long, but the hook runs once for each text of a step.
       const known = texts.get(text)
       if (known !== undefined) return known
       const { value } = await batch.run('after_system_message', text, {
-        cut: true,
-        ask: (execute, state, value) => execute(state, value),
+        interruptible: true,
+        call: (execute, state, value) => execute(state, value),
         accept: acceptText,
       })
       texts.set(text, value)
@@ -62,16 +62,16 @@ export function requestHooks(
         .map((message) => ({ ...message, side, run, answer_parts: null, sent_by: null }))
       const all = added.length === 0 ? rows : [...rows, ...added]
       const { value } = await batch.run('filter_messages', all, {
-        cut: true,
-        ask: (execute, state, value) => execute(state, structuredClone(value)),
+        interruptible: true,
+        call: (execute, state, value) => execute(state, structuredClone(value)),
         accept: (answer) => acceptRows(answer, all, run),
       })
       return value
     },
     async prefilter(messages) {
       const { value, failure } = await batch.run('prefilter_llm_history', messages, {
-        cut: true,
-        ask: (execute, state, value) => execute(state, copyOf(value)),
+        interruptible: true,
+        call: (execute, state, value) => execute(state, copyOf(value)),
         accept: acceptRequest,
         codeOf: (error) => (isBlocking(error) ? 'blocked' : 'threw'),
         endsWith: ({ code }) => code === 'blocked',
@@ -96,7 +96,7 @@ function textOf(error: unknown): string {
   return words.trim() === '' ? 'The request was blocked.' : words
 }
 
-/** A copy, so that a hook that changes its list and then fails has changed nothing. Bytes of files are not copied. */
+/** Copies the list, so that a hook that changes it and then fails has no effect. Bytes of files are not copied. */
 function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return messages.map((message) =>
     typeof message.content === 'string'
@@ -108,8 +108,8 @@ function copyOf(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
 const ROLES: readonly MessageRole[] = ['system', 'user', 'assistant', 'tool']
 
 /**
- * The rows of one request as a hook leaves them. A field that a row leaves out is as in the stored row of the same id; a row
- * without such an id is new. @throws InvalidAnswer
+ * Accepts the rows of one request. A field that is left out keeps the value of the stored row with the same id; a row with
+ * any other id is new. @throws InvalidAnswer
  */
 function acceptRows(
   answer: unknown,
@@ -165,8 +165,8 @@ function toolStatus(value: unknown): TranscriptMessage['tool_status'] {
 const REQUEST_ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
 
 /**
- * A whole request as it goes to the provider. Each tool call must have its result: providers refuse one without the other
- * (K-17), and nothing behind this pairs them. @throws InvalidAnswer
+ * Accepts a whole request for the provider. Each tool call must have its result: providers refuse one without the other
+ * (K-17), and no later step pairs them. @throws InvalidAnswer
  */
 function acceptRequest(answer: unknown): LanguageModelV4Prompt | undefined {
   if (answer === undefined || answer === null) return undefined
@@ -187,7 +187,7 @@ function acceptRequest(answer: unknown): LanguageModelV4Prompt | undefined {
   ]
   if (alone.length > 0)
     throw new InvalidAnswer(`Expected each tool call with its result, got ${alone.length} of them alone.`)
-  // Checked above as far as the runtime depends on it.
+  // The parts that the runtime depends on are checked above.
   return answer as LanguageModelV4Prompt
 }
 
@@ -215,7 +215,7 @@ export interface ToolHooks {
 
 interface Hooked {
   readonly call: HookedCall
-  /** Says what is wrong with a result, or null. */
+  /** Explains what is wrong with a result; null if nothing is. */
   readonly problemOf: (result: unknown) => string | null
 }
 
@@ -231,7 +231,7 @@ export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHo
     async afterCall(result) {
       const point = result.status === 'success' ? 'after_tool_call_success' : 'after_tool_call_failure'
       const { value } = await batch.run<typeof point, ToolResult | null>(point, result, {
-        ask: (execute, state, current) => current && execute(state, call, { ...current }),
+        call: (execute, state, current) => current && execute(state, call, { ...current }),
         accept: (answer) => (answer === null ? null : accept(answer)),
         ends: (current) => current === null,
       })
@@ -239,7 +239,7 @@ export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHo
     },
     async beforeStore(result) {
       const { value } = await batch.run('before_store_tool_result', result, {
-        ask: (execute, state, current) => execute(state, call, { ...current }),
+        call: (execute, state, current) => execute(state, call, { ...current }),
         accept,
       })
       return value
@@ -247,27 +247,27 @@ export function toolHooks(batch: HookBatch, { call, problemOf }: Hooked): ToolHo
   }
 }
 
-/** The id of the operation that says that the hooks of a new thread have run: they take effect once. */
+/** The id of the operation that records the run of a new thread's hooks, which take effect once. */
 const THREAD_CREATED = 'hook_thread_created'
 
 interface NewThread {
   readonly threadId: string
   readonly run: number
-  /** What started the run; null after its first step. */
+  /** The trigger of the run; null after its first step. */
   readonly trigger: string | null
 }
 
-/** Whether the thread begins here. A thread that ran before its agent had such a hook is not new. */
+/** Tests whether the thread begins with this step. A thread that ran before its agent had such a hook is not new. */
 export async function isNewThread(db: Reader, { threadId, run, trigger }: NewThread): Promise<boolean> {
   if (run !== 1 || trigger === null) return false
   return (await findOperation(db, threadId, THREAD_CREATED)) === null
 }
 
 export async function runThreadCreated(batch: HookBatch): Promise<void> {
-  await batch.run('after_thread_created', null, { ask: (execute, state) => execute(state) })
+  await batch.run('after_thread_created', null, { call: (execute, state) => execute(state) })
 }
 
-/** Records that the hooks have run, in the transaction that commits what they did. */
+/** Records that the hooks have run, in the transaction that commits their writes. */
 export async function markThreadCreated(tx: Writer, threadId: string, now: Micros): Promise<void> {
   await insertOperation(tx, {
     thread_id: threadId,

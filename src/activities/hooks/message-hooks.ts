@@ -18,8 +18,8 @@ import { InvalidAnswer } from './hook-batch.js'
 import type { HookBatch } from './hook-batch.js'
 
 /**
- * The hooks around messages that a tool or another hook injects or changes. Within a hook about a message no hook runs: it
- * would call itself. Undefined where the prompt has none of them: then no promise is awaited for them.
+ * Creates the hooks around messages that a tool or another hook injects or changes. No hook runs within a message hook,
+ * because it would call itself. Undefined if the prompt has none, so that no promise is awaited for them.
  */
 export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   const points = ['before_create_message', 'after_create_message'] as const
@@ -42,7 +42,7 @@ export function messageHooks(batch: HookBatch): MessageHooks | undefined {
   }
 }
 
-/** Follows the async call and is no flag of the batch: a tool may inject two messages at the same time. */
+/** Follows the async call. A flag of the batch would not do, because a tool may inject two messages at the same time. */
 const withinMessageHook = new AsyncLocalStorage<true>()
 
 function isWithinMessageHook(): boolean {
@@ -59,14 +59,14 @@ export function hasCreateHooks(batch: HookBatch): boolean {
   return batch.has(...CREATE_POINTS)
 }
 
-/** Runs the hooks before a message is stored. `strict`: a hook that fails refuses the message. */
+/** Runs the hooks before a message is stored. `strict`: a failed hook ends the chain, and the caller refuses the message. */
 export async function beforeCreate(
   batch: HookBatch,
   message: Message,
   strict: boolean,
 ): Promise<{ readonly value: Message; readonly failure: { readonly error: unknown } | null }> {
   return batch.run('before_create_message', message, {
-    ask: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
+    call: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     accept: acceptMessage,
     messageId: message.id,
     endsWith: () => strict,
@@ -76,14 +76,14 @@ export async function beforeCreate(
 /** Runs the hooks after a message is created; the transaction that follows stores it. */
 export async function afterCreate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_create_message', message, {
-    ask: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
+    call: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     messageId: message.id,
   })
 }
 
 const CHANGEABLE: ReadonlySet<string> = new Set(['content', 'silent', 'metadata', 'attachments'])
 
-/** Undefined for no answer, which leaves the message as it is. Fields that are left out stay as they were. @throws InvalidAnswer */
+/** Without an answer, or for a field that is left out, the message stays unchanged. @throws InvalidAnswer */
 function acceptMessage(answer: unknown, message: Message): Message | undefined {
   if (answer === undefined || answer === null) return undefined
   const given = asFields(answer, 'a message')
@@ -96,8 +96,8 @@ function acceptMessage(answer: unknown, message: Message): Message | undefined {
 }
 
 /**
- * A row of the runtime's own making, as the create hooks leave it: a hook that fails leaves it as it was. Its place among
- * what the hooks write is reserved: the transaction writes it there, by `batch.commit`.
+ * Runs the create hooks on a row that the runtime makes; a failed hook leaves it unchanged. Reserves the row's position
+ * among the writes of the hooks: `batch.commit` writes it there.
  */
 export async function draftRow(batch: HookBatch, draft: NewMessage): Promise<NewMessage> {
   if (!hasCreateHooks(batch)) {
@@ -116,14 +116,14 @@ function withChange(draft: NewMessage, { content, silent, metadata, attachments 
 
 const UPDATES: readonly string[] = ['content', 'silent', 'metadata']
 
-/** Runs the hooks before a stored message changes. A hook that fails leaves the change as it was. */
+/** Runs the hooks before a stored message changes. A failed hook leaves the updates unchanged. */
 async function beforeUpdate(
   batch: HookBatch,
   messageId: string,
   updates: MessageUpdates,
 ): Promise<MessageUpdates> {
   const { value } = await batch.run('before_update_message', updates, {
-    ask: (execute, state, current) => withinHook(() => execute(state, messageId, structuredClone(current))),
+    call: (execute, state, current) => withinHook(() => execute(state, messageId, structuredClone(current))),
     accept: acceptUpdates,
     messageId,
   })
@@ -132,12 +132,12 @@ async function beforeUpdate(
 
 async function afterUpdate(batch: HookBatch, message: Message): Promise<void> {
   await batch.run('after_update_message', message, {
-    ask: (execute, state, current) => withinHook(() => execute(state, structuredClone(current))),
+    call: (execute, state, current) => withinHook(() => execute(state, structuredClone(current))),
     messageId: message.id,
   })
 }
 
-/** The shape of updates; `checkUpdates` of the state checks their content afterwards. */
+/** Checks the shape of updates; `checkUpdates` of the state checks their content afterwards. */
 function acceptUpdates(answer: unknown): MessageUpdates | undefined {
   if (answer === undefined || answer === null) return undefined
   const given = asFields(answer, 'updates')

@@ -21,18 +21,18 @@ interface StepHooks {
   /** Names of prompts, the active one last. */
   readonly promptPath: readonly string[]
   /**
-   * Names the transaction within the step. Ids of what its hooks write are made from it: they are the same in each attempt,
-   * and differ between transactions.
+   * Names the transaction within the step. Ids of its hooks' writes are derived from it, so they are the same in each
+   * attempt and differ between transactions.
    */
   readonly name: string
   readonly recordsMissing: boolean
-  /** Steps of the run by side, this one included. Counted in the store if not given. */
+  /** Steps of the run by side, including this one. Counted in the store if absent. */
   readonly sideSteps?: Readonly<Record<Side, number>>
   /** @default the step, for events about these hooks */
   readonly scope?: EventScope
 }
 
-/** The hooks of a step outside of its tool calls. Their state is opened when the first of them runs. */
+/** Creates the batch of a step's hooks outside of its tool calls. Their state is opened when the first of them runs. */
 export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks): HookBatch {
   const { input, ids, recordsMissing } = hooks
   const { threadId, run, step } = input
@@ -54,7 +54,7 @@ async function openState(
   batch: HookBatch,
 ): Promise<BufferedState> {
   const { threadId, run, step, side } = input
-  const steps = sideSteps ?? (await stepsSoFar(dependencies, input))
+  const steps = sideSteps ?? (await countSteps(dependencies, input))
   const hooked = messageHooks(batch)
   return openBufferedState({
     dependencies,
@@ -76,7 +76,7 @@ async function openState(
   })
 }
 
-async function stepsSoFar(
+async function countSteps(
   { store }: ActivityDependencies,
   { threadId, run, side }: StepInput,
 ): Promise<Readonly<Record<Side, number>>> {

@@ -288,7 +288,7 @@ function childHooks(dependencies: ActivityDependencies, hooking: Hooking): Child
       const { redactor } = await batch.state()
       const opened = await openChild(dependencies, { ...child, input, redactor })
       await batch.run('after_subagent_created', null, {
-        ask: (execute, state) => {
+        call: (execute, state) => {
           const label = `state of the subagent ${child.reference}`
           const abortSignal = new AbortController().signal
           return execute(state, guardState(opened.state, { label, abortSignal, isUnstarted: true }).state)

@@ -1,7 +1,7 @@
 /**
- * What one call has done to the messages of its thread so far, and how the thread's messages are read with that.
+ * The uncommitted message changes of one call, and pages of the thread's messages that include them.
  *
- * Invariant: a page is the one that the store would answer if the call were committed now.
+ * Invariant: a page equals the page that the store would return if the call were committed now.
  */
 import type { Message } from '../../protocol/message.js'
 import { messageOfDraft } from '../../store/messages/message-row.js'
@@ -19,15 +19,15 @@ interface ChangedMessage {
 
 /** The messages that a call has added and changed. */
 interface BufferedMessages {
-  /** The same ids in each attempt, so that a tool may hand them on. */
+  /** Returns the same ids in each attempt, so that a tool may pass them on. */
   nextId(): string
   add(kind: 'injected' | 'queued', message: NewMessage): void
-  /** A message that the call added and did not delete again. */
+  /** Finds a message that the call added and has not deleted. */
   added(id: string): NewMessage | undefined
   replace(message: NewMessage): void
   drop(id: string): void
   change(changed: ChangedMessage): void
-  /** Null if the call deleted the message, undefined if the call did nothing to it. */
+  /** Null if the call deleted the message, undefined if the call did not touch it. */
   find(id: string): Message | null | undefined
   queuedCount(): number
   /** @throws an error for options that are none */
@@ -91,16 +91,16 @@ export function createBufferedMessages(options: BufferedMessagesOptions): Buffer
   }
 }
 
-/** The highest limit that SQLite gets: `limit: Infinity` means all. */
+/** The highest limit that is passed to SQLite; `limit: Infinity` means all. */
 const ALL = 1_000_000_000
 
-/** The page that `listMessages` would answer if what the call did were stored. */
+/** Returns the page that `listMessages` would return if the call's changes were stored. */
 async function listWithBuffered(
   store: Store,
   given: PageOptions & Pick<ListMessages, 'threadId'>,
   { injected, queued, changed }: BufferedView,
 ): Promise<{ messages: Message[]; total: number; hasMore: boolean }> {
-  const options = { ...given, order: orderOf(given.order) }
+  const options = { ...given, order: parseOrder(given.order) }
   const limit = count(options.limit ?? 100, 'limit')
   const offset = count(options.offset ?? 0, 'offset')
   const shown = (messages: readonly (Message | null)[]): Message[] =>
@@ -112,7 +112,7 @@ async function listWithBuffered(
     const page = await store.read((db) => listMessages(db, { ...options, limit, offset }))
     return { ...page, messages: [...page.messages] }
   }
-  // The page may hold any of the newest stored messages beside the added ones, and some may have left it by a change.
+  // Besides the added messages the page may hold any of the newest stored ones, and a change may have removed some of them.
   const wanted = Math.min(ALL, offset + limit + before.length)
   const newest = { ...options, order: 'desc', offset: 0, limit: wanted } as const
   const stored = await store.read((db) => listMessages(db, newest))
@@ -129,7 +129,7 @@ async function listWithBuffered(
   }
 }
 
-/** The stored messages, newest first, with the changes of the call. */
+/** Applies the call's changes to the stored messages; newest first. */
 function merge(
   stored: readonly Message[],
   changed: BufferedView['changed'],
@@ -158,8 +158,8 @@ function isVisible(message: Message, { includeSilent = false, maxDepth = 0 }: Pa
   return (includeSilent || !message.silent) && message.depth <= maxDepth
 }
 
-/** Upper and lower case are the same: an order that was ignored would give the wrong end of the transcript. */
-function orderOf(order: unknown = 'asc'): 'asc' | 'desc' {
+/** Ignores letter case: an unrecognized order would return the wrong end of the transcript. */
+function parseOrder(order: unknown = 'asc'): 'asc' | 'desc' {
   const known = typeof order === 'string' ? order.toLowerCase() : order
   if (known === 'asc' || known === 'desc') return known
   throw new Error(`Expected order of getMessages to be "asc" or "desc", got ${String(order)}.`)

@@ -1,14 +1,14 @@
 /**
- * The state that code of one call gets (a tool, a hook, an effect), and the commit of all that the code did through it.
+ * The state that user code of one call gets (a tool, hook or effect), and the commit of its writes.
  *
  * Owns: opening the thread's overlays, the run's context and its execution state; the gate of the call; the order of the
- * commit: own thread, context, then the threads around it.
+ * commit: own thread, context, then other threads.
  * Does not own: the members (members.ts), the writes themselves (journal.ts and the overlays), when the call's outcome is
  * committed (operation.ts of the activities).
  *
  * Invariants:
- * B1: until `commit` the writes are seen by the call alone; a call that has no outcome leaves none (T9).
- * B2: from `close` on no member works, and the context stays as it is.
+ * B1: until `commit` only the call sees its writes; a call without an outcome leaves none (T9).
+ * B2: after `close` every member throws, and the context no longer changes.
  * B3: `commit` can run again after a rollback and writes the same rows.
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
@@ -41,7 +41,7 @@ import { toMicros } from '../../protocol/time.js'
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
   readonly threadId: string
-  /** Given where the thread's row is written only with this state's commit; otherwise the row is read. */
+  /** Present if the thread's row is written only with this state's commit; otherwise the row is read. */
   readonly thread?: StatePlace['thread']
   /** Name of the active agent. */
   readonly agent: string
@@ -50,13 +50,13 @@ export interface BufferedStateOptions {
   readonly origin: StateOrigin
   /** Null outside of a run. */
   readonly execution: ExecutionFacts | null
-  /** What the run knows of its agent; null where this worker does not have the agent. */
+  /** The run's plan of the agent; null if this worker does not have the agent. */
   readonly content: PlanContent | null
-  /** Runs a tool in place: its writes join those of `state`. Without it `invokeTool` is refused. */
+  /** Runs a tool in place: its writes join those of `state`. If absent, `invokeTool` is refused. */
   readonly invokeTool?: InvokeTool
-  /** Without hooks messages are written as they are given. */
+  /** If absent, messages are written as they were passed. */
   readonly messageHooks?: MessageHooks
-  /** The redactor of another state that the same code has; otherwise a new one. */
+  /** The redactor of another state that the same code uses; otherwise a new one is created. */
   readonly redactor?: Redactor
 }
 
@@ -72,44 +72,43 @@ export type InvokeTool = (
   invokedIn: InvokedIn,
 ) => ReturnType<ThreadState['invokeTool']>
 
-/** What the workflow has to do about a call, besides its outcome. */
+/** The effects of a call on its workflow, besides its outcome. */
 export interface StateEffects {
-  /** In the order in which the call asked for them. */
+  /** In the order in which the call requested them. */
   readonly operations: readonly ThreadOperation[]
-  /** Attachments whose path was taken before the commit: from the path that `attach` answered to the one that they have. */
+  /** New paths of attachments whose path was taken before the commit, by the path that `attach` returned. */
   readonly moved: ReadonlyMap<string, string>
 }
 
 /**
- * The state of one call and its writes. Bytes of files go to the blob store at once, where no row names them before the
- * commit.
+ * The state of one call and its writes. Bytes of files are stored at once; no row refers to them before the commit.
  */
 export interface BufferedState {
   readonly state: ThreadState
   /** Redacts the code's results and errors: it knows the secrets that `state` gave to the code (T5). */
   readonly redactor: Redactor
   /**
-   * Attachments of the call's result: new files are written as those of a queued message, others must exist. To be called
-   * before `close`. @throws an error that says what is wrong with one of them
+   * Resolves the attachments of the call's result: new files are written, references must exist. Call it before `close`.
+   * @throws an error that explains an invalid attachment
    */
   readonly attach: (files: NonNullable<QueuedMessage['attachments']>) => Promise<readonly AttachmentRef[]>
-  /** Writes a file whose bytes are in the blob store already. To be called before `close`. @throws FileError */
+  /** Writes a file whose bytes are already in the blob store. Call it before `close`. @throws FileError */
   readonly place: (path: string, content: StoredContent) => Promise<void>
-  /** Adds a write behind those that were made through `state` so far. To be called before `close`. */
+  /** Adds a write behind those made through `state` so far. Call it before `close`. */
   readonly write: (write: BufferedWrite) => void
-  /** From now on every member throws (B2): code that the tool left running changes nothing. */
+  /** Closes the state: every member throws from now on (B2), so code that the tool left running changes nothing. */
   readonly close: () => void
-  /** Waits until events of `emit` are stored, or their write has failed. To be awaited before the transaction of the outcome. */
+  /** Waits until events of `emit` are stored or their write has failed. Await it before the outcome's transaction. */
   readonly settled: () => Promise<void>
-  /** Metadata for the row of the call's result: what `notifyParent` sent. */
+  /** Metadata for the row of the call's result: the texts that `notifyParent` sent. */
   readonly resultMetadata: () => Record<string, unknown> | null
-  /** Says what is not JSON in the context as it is now. */
+  /** Explains what is not JSON in the context now. */
   readonly lookAtContext: () => string | undefined
-  /** Closes, and says what is not JSON in the context: then the call has failed, and `commit` leaves the context as it was. */
+  /** Closes the state and explains what is not JSON in the context. The call then fails, and `commit` skips the context. */
   readonly contextProblem: () => string | undefined
   /**
-   * Closes, and writes all that was done, with its events, in the transaction of the outcome (B3).
-   * @throws FileError if a file has since been put where the call made a folder, or the other way round
+   * Closes the state and commits all writes and events in the outcome's transaction (B3).
+   * @throws FileError if a file was since written where the call made a folder, or the reverse
    */
   readonly commit: (tx: Writer) => Promise<StateEffects>
 }
@@ -174,7 +173,7 @@ async function readThread({
   return { thread, children }
 }
 
-/** The columns that a state shows; not the snapshot, which is large. */
+/** Reads the columns that a state shows. Leaves out the snapshot, which is large. */
 function stateThread(db: Reader, threadId: string): Promise<StatePlace['thread'] | undefined> {
   return db
     .selectFrom('threads')
@@ -186,7 +185,7 @@ function stateThread(db: Reader, threadId: string): Promise<StatePlace['thread']
 interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'redactor'> {
   readonly context: RunContext
   readonly gate: CallGate
-  /** What `notifyParent` sent. */
+  /** The texts that `notifyParent` sent. */
   readonly notified: string[]
 }
 
@@ -208,7 +207,7 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
     scope: { threadId, agent, content, prompt: facts?.promptPath.at(-1) ?? null },
     execution: facts === null ? null : (journal) => createExecutionState({ facts, plan, gate, journal }),
     hooks: messageHooks === undefined ? null : { hooks: messageHooks, state: () => state },
-    invokeTool: async (name, args) => invoke(options.invokeTool)(name, args, { state, redactor }),
+    invokeTool: async (name, args) => requireInvokeTool(options.invokeTool)(name, args, { state, redactor }),
     terminate: async () => ({ operations: [{ kind: 'terminate' }] }),
     onNotified: (text) => void notified.push(text),
   })
@@ -217,12 +216,12 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   return { ...parts, state, relatives }
 }
 
-function invoke(invokeTool: InvokeTool | undefined): InvokeTool {
+function requireInvokeTool(invokeTool: InvokeTool | undefined): InvokeTool {
   if (invokeTool !== undefined) return invokeTool
   throw new Error('Expected a call in which tools can be invoked, got another one: use queueTool.')
 }
 
-/** What is known of a run before a call of it begins. */
+/** The facts of a run before one of its calls begins. */
 type ExecutionFacts = Omit<ExecutionState, 'stopped' | 'stoppedBy' | 'forceTurn' | 'stop'>
 
 interface ExecutionParts {
@@ -232,7 +231,7 @@ interface ExecutionParts {
   readonly journal: Journal
 }
 
-/** The run as a call sees it and steers it: what the call asks for happens with its outcome (T9). */
+/** Creates the run's state as one call sees and steers it. Requests take effect with the call's outcome (T9). */
 function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): ExecutionState {
   let stopped = false
   return {
@@ -260,22 +259,22 @@ function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): E
 
 /** The context that the calls of a run share, as one call changes it. */
 interface RunContext {
-  /** The object that the tool gets, and changes as it likes. */
+  /** The object that the tool gets and may change. */
   readonly value: Record<string, JsonValue | undefined>
-  /** From now on changes of the tool are not saved. */
+  /** Takes a snapshot; later changes of the tool are not saved. */
   freeze(): void
-  /** Says what would keep the context from being saved as it is now. */
+  /** Explains why the current context cannot be saved. */
   look(): string | undefined
-  /** Says what keeps the frozen context from being saved. */
+  /** Explains why the frozen context cannot be saved. */
   problem(): string | undefined
   /** Saves the context if it has changed and is JSON. */
   commit(tx: Writer): Promise<void>
 }
 
 interface OpenedContext {
-  /** Null outside of a run: then the context is empty and is not saved. */
+  /** Null outside of a run; the context is then empty and not saved. */
   readonly key: RunKey | null
-  /** The context is saved without the secrets that the call was given. */
+  /** Removes the secrets that the call read before the context is saved. */
   readonly redactor: Redactor
 }
 

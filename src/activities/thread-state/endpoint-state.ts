@@ -1,16 +1,16 @@
 /**
- * The state that a thread endpoint gets: outside of any run, and each write acts at once.
+ * The state that a thread endpoint gets. It is outside of any run, and each write is committed at once.
  *
- * Owns: one buffered state for each read and each write; the commit of a write, and telling the workflow of it; waiting for
- * what the endpoint did not await; the end of the endpoint.
- * Does not own: the members (members.ts), promises that nothing awaits (watched-promises.ts), the time that an endpoint has
+ * Owns: one buffered state for each read and each write; the commit of a write, and the signal to the workflow; waiting for
+ * work that the endpoint did not await; the end of the endpoint.
+ * Does not own: the members (members.ts), unawaited promises (watched-promises.ts), the timeout of an endpoint
  * (server/endpoints).
  *
  * Invariants:
- * E1: a write is committed before its workflow is told (T2), and before its member answers.
- * E2: a thread that is closed or is being terminated takes no write (T8): this is looked at before the work and again in
- *     the transaction.
- * E3: members that answer at once run one after another, in the order of the calls.
+ * E1: a write is committed before its workflow is signalled (T2) and before its member returns.
+ * E2: a thread that is closed or being terminated takes no write (T8). This is checked before the work and again in the
+ *     transaction.
+ * E3: the writes of synchronous members run one after another, in the order of the calls.
  * E4: after `close` nothing is committed.
  */
 import { randomUUID } from 'node:crypto'
@@ -36,24 +36,24 @@ interface EndpointStateOptions {
   readonly threadId: string
   /** Name of the active agent. */
   readonly agent: string
-  /** What is known of the agent; null where this process does not have it. */
+  /** The plan of the agent; null if this process does not have the agent. */
   readonly content: PlanContent | null
-  /** Tells the workflow, after the commit (E1). */
-  readonly tell: (operation: ThreadOperation) => Promise<void>
-  /** From its abort on every member throws. */
+  /** Signals the workflow after the commit (E1). */
+  readonly sendSignal: (operation: ThreadOperation) => Promise<void>
+  /** After its abort every member throws. */
   readonly signal: AbortSignal
-  /** Runs a tool in place: all that it writes is committed with its end. */
+  /** Runs a tool in place: all of its writes are committed when it ends. */
   readonly invokeTool: InvokeTool
 }
 
 /** An endpoint's state, and its end. */
 export interface EndpointState {
   readonly state: ThreadState
-  /** Waits for all that the endpoint began. To be awaited before the caller is answered. @throws the first failure */
+  /** Waits for all work that the endpoint began. Await it before the response. @throws the first failure */
   readonly settled: () => Promise<void>
   /**
-   * From now on every member throws. Work that was begun before has `patience` milliseconds to finish; what has not come to
-   * its commit by then is not committed (E4).
+   * Closes the state: every member throws from now on. Pending work has `patience` milliseconds to finish; a write that has
+   * not reached its commit by then is not committed (E4).
    */
   readonly close: (patience: number) => Promise<void>
   /** Knows the secrets that `state` gave to the code (T5). */
@@ -65,18 +65,18 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
   const redactor = createRedactor()
   const promises = watchPromises()
   const gate = createCallGate('endpoint')
-  // Registered first, so the gate is closed when the endpoint's own listeners run.
+  // Registered first, so that the gate is closed when the endpoint's own listeners run.
   options.signal.addEventListener('abort', () => gate.close())
   const commits = createCallGate('endpoint')
-  const underWay = new Set<Promise<unknown>>()
+  const pendingWork = new Set<Promise<unknown>>()
   let begun: Promise<unknown> = Promise.resolve()
   const acting: StoreAccess = {
     async read(work) {
-      // It is not closed: a stream that a member answers is read later, and there is nothing to commit.
+      // The state stays open: a stream that a member returns is read later, and there is nothing to commit.
       return work((await open(options, redactor)).state)
     },
     async write(work) {
-      // Before the work, which may be a tool in place (E2).
+      // Checked before the work, which may be a tool in place (E2).
       await options.dependencies.store.read((db) => assertOpen(db, options.threadId))
       const opened = await open(options, redactor)
       const result = await work(opened.state)
@@ -86,35 +86,35 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
     begin(work) {
       gate.assertOpen()
       begun = begun.then(() => acting.write(work))
-      // `settled` throws the failure; without a handler here Node would end the process before.
+      // `settled` throws the failure; without a handler here Node would end the process first.
       begun.catch(() => undefined)
     },
     watch: (work) =>
       promises.watch(async () => {
-        // Looked at only here: work that was begun goes on to its commit.
+        // Checked only here: work that has begun proceeds to its commit.
         gate.assertOpen()
-        return during(underWay, work())
+        return trackPending(pendingWork, work())
       }),
   }
-  const state = await endpointMembers(acting, async (own) => own)
+  const state = await createMembers(acting, async (own) => own)
   if (state === null) throw new ThreadNotFoundError(options.threadId)
   return {
     state,
-    settled: () => allBegun(() => begun, promises.settled),
+    settled: () => waitForAll(() => begun, promises.settled),
     async close(patience) {
       gate.close()
-      await withinTime(Promise.allSettled([begun, ...underWay]), patience)
+      await withinTime(Promise.allSettled([begun, ...pendingWork]), patience)
       commits.close()
     },
     redactor,
   }
 }
 
-/** Waits for the members that answer at once and for the promises, and for what they begin. @throws the first failure */
-async function allBegun(begun: () => Promise<unknown>, settled: () => Promise<void>): Promise<void> {
+/** Waits for synchronous members and promises, and for the work that they begin. @throws the first failure */
+async function waitForAll(begun: () => Promise<unknown>, settled: () => Promise<void>): Promise<void> {
   for (;;) {
     const last = begun()
-    // Waits for both, also when one fails: work that goes on after the caller is answered would be lost.
+    // Waits for both even if one fails: work that goes on after the response would be lost.
     const ends = await Promise.allSettled([settled(), last])
     // A handler of a promise may have begun more.
     if (begun() !== last) continue
@@ -123,16 +123,16 @@ async function allBegun(begun: () => Promise<unknown>, settled: () => Promise<vo
   }
 }
 
-/** Waits for the work, but no longer than this. */
+/** Waits for the work, at most this long. */
 async function withinTime(work: Promise<unknown>, milliseconds: number): Promise<void> {
   const over = new AbortController()
-  const late = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)
-  await Promise.race([work, late])
+  const timeout = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([work, timeout])
   over.abort()
 }
 
 /** Keeps the promise in the set until it is settled. */
-async function during<Result>(set: Set<Promise<unknown>>, work: Promise<Result>): Promise<Result> {
+async function trackPending<Result>(set: Set<Promise<unknown>>, work: Promise<Result>): Promise<Result> {
   set.add(work)
   try {
     return await work
@@ -141,7 +141,7 @@ async function during<Result>(set: Set<Promise<unknown>>, work: Promise<Result>)
   }
 }
 
-/** Ids of what is written are made from the id of the origin, so each write has an origin of its own. */
+/** Opens a buffered state. Ids are derived from the origin's id, so each write has its own origin. */
 function open(options: EndpointStateOptions, redactor: Redactor): Promise<BufferedState> {
   const origin = {
     kind: 'endpoint',
@@ -154,17 +154,17 @@ function open(options: EndpointStateOptions, redactor: Redactor): Promise<Buffer
 }
 
 async function commit(
-  { dependencies, threadId, tell }: EndpointStateOptions,
+  { dependencies, threadId, sendSignal }: EndpointStateOptions,
   { opened, gate }: { readonly opened: BufferedState; readonly gate: CallGate },
 ): Promise<void> {
   await opened.settled()
   const { operations } = await dependencies.store.write(async (tx) => {
-    // The transaction has waited for its turn: the endpoint may be over (E4).
+    // The endpoint may have ended while the transaction waited for its turn (E4).
     gate.assertOpen()
     await assertOpen(tx, threadId)
     return opened.commit(tx)
   })
-  for (const operation of operations) await tell(operation)
+  for (const operation of operations) await sendSignal(operation)
 }
 
 /** The thread's row is the authority (T8). */
@@ -175,26 +175,26 @@ async function assertOpen(db: Reader, threadId: string): Promise<void> {
   throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
 }
 
-/** Finds the thread that is meant, from the endpoint's own one; null if there is none. */
+/** Finds the target thread, starting from the endpoint's own thread; null if there is none. */
 type Reach = (own: ThreadState) => Promise<ThreadState | null>
 
 /** How members reach the store: each read and each write opens a buffered state of its own. */
 interface StoreAccess {
   /** Commits nothing. */
   read<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
-  /** Commits what the work wrote, then tells the workflows. @throws ThreadTerminatedError */
+  /** Commits the writes, then signals the workflows. @throws ThreadTerminatedError */
   write<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
-  /** As `write`, for a member that answers at once (E3): `settled` waits for it. */
+  /** As `write`, for a synchronous member (E3); `settled` waits for it. */
   begin(work: (own: ThreadState) => Promise<void>): void
-  /** Answers the member's promise: if the code does not await it, its failure neither ends the process nor is lost. */
+  /** Returns a promise whose failure neither ends the process nor is lost if user code does not await it. */
   watch<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/** Reads or writes the thread that is meant. */
+/** Reads or writes the target thread. */
 type Use = <Result>(work: (state: ThreadState) => Promise<Result>) => Promise<Result>
 
-/** The state of the thread that `reach` finds; null if it finds none. The rules of each access are here. */
-async function endpointMembers(acting: StoreAccess, reach: Reach): Promise<ThreadState | null> {
+/** Creates the state of the thread that `reach` finds, or null. Implements the rule of each access. */
+async function createMembers(acting: StoreAccess, reach: Reach): Promise<ThreadState | null> {
   const known = await acting.read(reach)
   if (known === null) return null
   const read: Use = (work) =>
@@ -221,13 +221,13 @@ async function endpointMembers(acting: StoreAccess, reach: Reach): Promise<Threa
               const state = await reach(own)
               return state && (methodOf(state, name)(...given) as ReturnType<Reach>)
             }
-            return acting.watch(() => endpointMembers(acting, next))
+            return acting.watch(() => createMembers(acting, next))
           }
-        // A tool in place is one write: what it does is committed together (T9).
+        // A tool in place is one write: all of its writes are committed together (T9).
         case 'invoke':
         case 'write':
-        case 'tell':
-        case 'ask':
+        case 'signal':
+        case 'signal_started':
           if (sync === true)
             return (...given) =>
               acting.begin(async (own) => void methodOf(await reachAgain(own, reach), name)(...given))
@@ -249,6 +249,6 @@ async function injectMessage(
   message: Parameters<ThreadState['injectMessage']>[0],
 ): ReturnType<ThreadState['injectMessage']> {
   const injected = await write((state) => state.injectMessage(message))
-  // Read again, for the position that the commit gave to it.
+  // Read again for the position that the commit assigned.
   return (await read((state) => state.getMessage(injected.id))) ?? injected
 }

@@ -35,7 +35,7 @@ type FileMembers = Pick<
   | 'getFileStats'
 >
 
-/** Large enough to be quick, and small enough to hold many chunks at once. */
+/** Large enough to be fast, and small enough to hold many chunks at once. */
 const CHUNK_BYTES = 256 * 1024
 
 interface FileMembersOptions {
@@ -90,7 +90,7 @@ interface ChunkSource {
   readonly size: number
 }
 
-/** Opens the bytes when the first chunk is read: a stream that is never read holds nothing open. */
+/** Opens the bytes when the first chunk is read, so an unread stream holds nothing open. */
 async function* chunksOf({ blobs, gate, path, blob, size }: ChunkSource): AsyncIterable<FileChunk> {
   gate.assertOpen()
   const bytes = await blobs.stream(blob)
@@ -108,7 +108,7 @@ function bytesMissing(path: string): StoreError {
   return new StoreError('corrupt', `The bytes of ${path} are not in the blob store: restore it from a backup`)
 }
 
-/** What a tool gives as a file. */
+/** The content of a file as a tool passes it. */
 interface GivenContent {
   readonly named: string
   readonly data: ArrayBuffer | Uint8Array | string
@@ -121,7 +121,7 @@ interface GivenContent {
 
 const MIME_TYPE_LENGTH = 255
 
-/** Checks the content at once; the function that it answers puts the bytes into the blob store. @throws an error that says what is wrong */
+/** Checks the content at once. The returned function stores the bytes. @throws an error that explains what is wrong */
 function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<StoredContent> {
   const { named, mimeType } = given
   if (typeof mimeType !== 'string' || mimeType === '' || mimeType.length > MIME_TYPE_LENGTH)
@@ -141,7 +141,7 @@ function prepareContent(blobs: BlobStore, given: GivenContent): () => Promise<St
   }
 }
 
-/** A copy of the bytes: the tool may change its buffer while they are written. */
+/** Copies the bytes, because the tool may change its buffer while they are written. */
 function bytesOf({ named, data, encoding }: GivenContent): Uint8Array {
   if (typeof data === 'string') {
     if (encoding === 'base64' && !isBase64(data))
@@ -163,7 +163,7 @@ function assertSize(named: string, size: number): void {
   throw new Error(`Expected ${named} to have at most ${megabytes} MB, got ${size} bytes: split it.`)
 }
 
-/** Node's decoder ignores characters that are not base64, and would store other bytes than were meant. */
+/** Checked, because Node's decoder ignores characters that are not base64 and would store wrong bytes. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 }
@@ -178,12 +178,12 @@ function pixels(value: unknown, named: string): number | null {
 /** Larger files are not searched. */
 const FILE_BYTES = 1024 * 1024
 
-/** Lines in all: more would not fit into a model's context. */
+/** Total number of lines: more would not fit into a model's context. */
 const MATCHES = 1000
 
 const LINE_LENGTH = 1000
 
-/** Milliseconds of matching in all. The worker does nothing else meanwhile, and heartbeats must not be late. */
+/** Total milliseconds of matching, which blocks the worker; longer would delay heartbeats. */
 const TIME = 2000
 
 const TEXT_TYPE =
@@ -196,7 +196,7 @@ interface Grep {
   readonly pattern: string
 }
 
-/** Lines that match, of text files up to 1 MB: at most 1,000 lines, each shortened to 1,000 characters. */
+/** Returns matching lines of text files up to 1 MB: at most 1,000 lines, each shortened to 1,000 characters. */
 async function grepFiles({ files, blobs, pattern }: Grep): Promise<{ path: string; matches: string[] }[]> {
   const match = createMatcher(pattern)
   const found: { path: string; matches: string[] }[] = []
@@ -218,7 +218,7 @@ function isText(mimeType: string): boolean {
   return TEXT_TYPE.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '')
 }
 
-/** An expression may come from a model and backtrack without end. Only a script of its own can have a timeout. */
+/** Matches in a separate script, since only a script can have a timeout: a model's expression may backtrack forever. */
 function createMatcher(pattern: string): (text: string) => readonly string[] {
   const place: { expression: RegExp; lines: readonly string[] } = {
     expression: expressionOf(pattern),
@@ -231,7 +231,7 @@ function createMatcher(pattern: string): (text: string) => readonly string[] {
     place.lines = text.split(/\r?\n/)
     const start = performance.now()
     try {
-      // The script is written here, and answers a list of texts.
+      // The script above returns a list of strings.
       return script.runInContext(context, { timeout: Math.max(1, Math.ceil(left)) }) as readonly string[]
     } catch (error) {
       if (isTimeout(error)) throw tooSlow()
@@ -242,7 +242,7 @@ function createMatcher(pattern: string): (text: string) => readonly string[] {
   }
 }
 
-/** The error belongs to the script's realm, so it is no instance of this realm's `Error`. */
+/** The error belongs to the script's realm, so it is not an instance of this realm's `Error`. */
 function isTimeout(error: unknown): boolean {
   return (
     typeof error === 'object' &&
@@ -270,13 +270,13 @@ function tooSlow(): Error {
   )
 }
 
-/** The same bytes in pieces of one size, the last one with the rest. No bytes give one empty piece. */
+/** Splits bytes into pieces of one size; the last piece has the rest. Without bytes there is one empty piece. */
 async function* splitEvenly(chunks: AsyncIterable<Uint8Array>, size: number): AsyncIterable<Uint8Array> {
   let piece = new Uint8Array(size)
   let filled = 0
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.byteLength;) {
-      // A full piece is answered only when another byte follows: the last piece must not be an empty one.
+      // A full piece is yielded only when another byte follows, so that the last piece is not empty.
       if (filled === size) {
         yield piece
         piece = new Uint8Array(size)
@@ -299,7 +299,7 @@ interface AttachmentTarget {
   readonly blobs: BlobStore
 }
 
-/** Writes new files under /attachments; others must exist. @throws an error that says what is wrong with one */
+/** Writes new files under /attachments; references must exist. @throws an error that explains an invalid attachment */
 export async function resolveAttachments(
   target: AttachmentTarget,
   given: readonly GivenAttachment[],
@@ -310,12 +310,15 @@ export async function resolveAttachments(
 }
 
 async function resolve({ files, blobs }: AttachmentTarget, given: GivenAttachment): Promise<AttachmentRef> {
-  if (typeof given === 'string') return existing(files, given)
+  if (typeof given === 'string') return findAttachment(files, given)
   if (typeof given !== 'object' || given === null)
     throw new Error(`Expected an attachment to be a file, a reference or a path, got ${kindOf(given)}.`)
   if ('path' in given) {
     const { description } = given
-    return { ...(await existing(files, given.path)), ...(description === undefined ? {} : { description }) }
+    return {
+      ...(await findAttachment(files, given.path)),
+      ...(description === undefined ? {} : { description }),
+    }
   }
   const { name, data, mimeType, width, height } = given
   if (typeof name !== 'string' || name === '')
@@ -331,14 +334,14 @@ async function resolve({ files, blobs }: AttachmentTarget, given: GivenAttachmen
   return attachmentRef(await files.putAttachment(name, prepareContent(blobs, content)))
 }
 
-async function existing(files: FilesOverlay, path: string): Promise<AttachmentRef> {
+async function findAttachment(files: FilesOverlay, path: string): Promise<AttachmentRef> {
   const file = await files.stat(path)
   if (file !== null && !file.isDirectory) return attachmentRef(file)
   const came = file === null ? 'no such file' : 'a folder'
   throw new Error(`Expected the attachment ${path} to be a file of this thread, got ${came}: write it first.`)
 }
 
-/** The reference to the same file at the path where the commit put it. */
+/** Returns the reference to the file at the path where the commit put it. */
 export function atNewPath(file: AttachmentRef, moved: ReadonlyMap<string, string>): AttachmentRef {
   const path = moved.get(file.path)
   return path === undefined ? file : { ...file, id: path, path, name: nameOf(path) }

@@ -1,13 +1,13 @@
 /**
  * The files of one thread as one call sees and changes them: paths and rows. Bytes are in file-members.ts.
  *
- * Owns: which paths the call has changed, the rules of folders, and how the paths are committed.
- * Does not own: the bytes (the blob store, at once), the members (file-members.ts).
+ * Owns: which paths the call has changed, the rules of folders, and the commit of the paths.
+ * Does not own: the bytes, which go to the blob store at once, and the members (file-members.ts).
  *
  * Invariants:
- * F1: changes are made one after another, in the order of the calls: each one finds what those before it left.
- * F2: the commit removes first and then makes, so a path may change between file and folder.
- * F3: an attachment whose path was taken before the commit gets another path; the commit answers both.
+ * F1: changes run sequentially in the order of the calls, so each one sees the changes before it.
+ * F2: the commit removes before it creates, so a path may change between file and folder.
+ * F3: an attachment whose path was taken before the commit gets another path; the commit returns both.
  */
 import { freeAttachmentPath, statFile } from '../../store/files/attachments.js'
 import {
@@ -41,7 +41,7 @@ import type { Micros } from '../../protocol/time.js'
 export interface FilesOverlay extends FileChanges, Pick<FileEntries, 'stat' | 'find' | 'stats'> {
   /** @throws FileError `not_found`, `not_a_folder` */
   list(path: string): Promise<readonly StoredFile[]>
-  /** Answers the attachments that have another path now, by their old one (F3). */
+  /** Returns the new paths of moved attachments by their old ones (F3). */
   commit(tx: Writer): Promise<ReadonlyMap<string, string>>
 }
 
@@ -98,13 +98,13 @@ export interface StoredContent {
 
 /** The changes of one call, one at a time (F1). */
 interface FileChanges {
-  /** Makes the folders above the path, too. @throws FileError `is_folder`, `not_a_folder` */
+  /** Also makes the folders above the path. @throws FileError `is_folder`, `not_a_folder` */
   put(path: string, content: () => Promise<StoredContent>): Promise<StoredFile>
   /** Writes under /attachments, at a free path. */
   putAttachment(name: string, content: () => Promise<StoredContent>): Promise<StoredFile>
   /** @throws FileError `not_found`, `is_folder` */
   remove(path: string): Promise<void>
-  /** Makes the folders above it, too. A folder that exists stays as it is. @throws FileError `not_a_folder` */
+  /** Also makes the folders above it. An existing folder stays unchanged. @throws FileError `not_a_folder` */
   makeFolder(path: string): Promise<StoredFile>
   /** @throws FileError `not_found`, `not_a_folder`, `not_empty` */
   removeFolder(path: string): Promise<void>
@@ -166,11 +166,11 @@ function createFileChanges({ store, threadId, now, entries }: FileChangesOptions
   }
 }
 
-/** What a path will hold after the commit. */
+/** The content of a path after the commit. */
 interface FileEntry {
   /** Null if the path is removed. */
   readonly file: StoredFile | null
-  /** The path was chosen here and not by the code: the file gets another one if this one is taken before the commit (F3). */
+  /** True if this file chose the path, not the code: if it is taken before the commit, the file gets another one (F3). */
   readonly movable: boolean
 }
 
@@ -182,7 +182,7 @@ interface FileEntries {
   /** Files and folders that the call wrote. */
   written(): readonly StoredFile[]
   stat(path: string): Promise<StoredFile | null>
-  /** The entries of a folder by name; null if there is no such folder. */
+  /** Lists a folder by name; null if it does not exist. */
   list(path: string): Promise<readonly StoredFile[] | null>
   /** Paths of files, in order; see `matchesGlob` for the pattern. */
   find(pattern: string): Promise<readonly string[]>
@@ -210,7 +210,7 @@ function createFileEntries({ store, threadId, gate }: FileEntriesOptions): FileE
   return {
     changed,
     set(path, entry) {
-      // A change that waited for the database while the call ended must not reach the commit.
+      // The call may have ended while the change waited for the database; then it must not reach the commit.
       gate.assertOpen()
       changed.set(path, entry)
     },
@@ -253,8 +253,8 @@ interface ChangedFiles {
 }
 
 /**
- * Writes the paths of a call (F2). A folder that has since got a file is not removed. Answers the attachments whose path has
- * since been taken, with their new paths (F3).
+ * Commits the paths of a call (F2). A folder that has since got a file is not removed. Returns the new paths of attachments
+ * whose path has since been taken (F3).
  */
 async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyMap<string, string>> {
   const { threadId, now, changed } = changes
@@ -275,7 +275,7 @@ async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyM
   return moved
 }
 
-/** Removes what is at a path if the call removed it or made something of the other kind. Attachments move instead. */
+/** Removes the stored entry of a path if the call removed it or changed its kind. Attachments move instead. */
 async function clear(tx: Writer, { threadId, changed }: ChangedFiles, path: string): Promise<void> {
   const { file = null, movable = false } = changed.get(path) ?? {}
   if (movable) return
@@ -305,7 +305,7 @@ function depthOf(path: string): number {
   return path.split('/').length
 }
 
-/** A path may come from a model, and then be no text. @throws FileError `invalid_path` */
+/** A path may come from a model, so it may not be a string. @throws FileError `invalid_path` */
 function checkPath(path: unknown): void {
   if (typeof path === 'string') return checkFilePath(path)
   throw new FileError('invalid_path', `Expected a path as text, got ${kindOf(path)}`)

@@ -1,11 +1,11 @@
 /**
- * What a call writes to one thread, in order; the gate that ends the call; whose state it writes through; and the ids that
- * are made for it.
+ * The buffered writes of one call to one thread, the gate that ends the call, the origin of its writes, and the ids derived
+ * from that origin.
  *
  * Invariants:
- * J1: writes are committed in the order in which the code asked for them (T9).
+ * J1: writes are committed in the order in which the code made them (T9).
  * J2: nothing is added after the call's gate is closed.
- * J3: ids are made from the origin's id, so each attempt of the call makes the same ones.
+ * J3: ids are derived from the origin's id, so each attempt of the call makes the same ones.
  */
 
 import { createHash } from 'node:crypto'
@@ -20,7 +20,7 @@ import type { Side } from '../../protocol/plan.js'
 import type { MessageSender } from '../../store/messages/message-row.js'
 import type { Writer } from '../../store/store.js'
 
-/** What the workflow and live clients learn of a write that is committed. */
+/** The operations for the workflow and the events for clients of a committed write. */
 export interface Written {
   readonly operations?: readonly ThreadOperation[]
   readonly events?: readonly Fact[]
@@ -31,7 +31,7 @@ export type BufferedWrite = (tx: Writer, moved: ReadonlyMap<string, string>) => 
 
 /** The writes of one call to one thread. */
 export interface Journal {
-  /** @throws a sentence once the call has ended */
+  /** @throws an error once the call has ended */
   add(write: BufferedWrite): void
   commit(tx: Writer, moved: ReadonlyMap<string, string>): Promise<Required<Written>>
 }
@@ -40,7 +40,7 @@ export function createJournal(gate: CallGate): Journal {
   const writes: BufferedWrite[] = []
   return {
     add(write) {
-      // A write that waited for the database while the call ended must not reach the commit.
+      // The call may have ended while the write waited for the database; then it must not reach the commit.
       gate.assertOpen()
       writes.push(write)
     },
@@ -57,7 +57,7 @@ export function createJournal(gate: CallGate): Journal {
   }
 }
 
-/** Whose state it is. The numbers are null outside of a run, or of a step. */
+/** The code whose state it is. The numbers are null outside of a run or a step. */
 export type StateOrigin =
   | {
       readonly kind: 'call' | 'hook'
@@ -83,7 +83,7 @@ export type StateOrigin =
       readonly step: null
       readonly side: null
     }
-  /** Code of another thread: `sentBy` says whether that is a child or the parent. */
+  /** Code of another thread; `sentBy` is its relation to this one. */
   | {
       readonly kind: 'relative'
       readonly id: string
@@ -107,27 +107,27 @@ export function senderOf(origin: StateOrigin): MessageSender {
   return origin.kind === 'call' ? 'tool' : origin.kind
 }
 
-/** Room for suffixes, in characters. */
+/** Reserved for suffixes, in characters. */
 const ROOM = 16
 
 /**
- * The id itself, or its digest where the id is too long for the workflow's queue. Threads may have long ids, and a tool that
- * queues itself would have a longer id each time.
+ * Returns the id, or its digest if the id is too long for the workflow's queue. Threads may have long ids, and the id of a
+ * tool that queues itself would grow each time.
  */
 export function boundedId(id: string): string {
-  // Measured as JSON, as signals carry it: quotes and control characters take more than one byte.
+  // Measured as the JSON that signals carry: quotes and control characters take more than one byte.
   if (Buffer.byteLength(JSON.stringify(id)) <= LIMITS.messageIdLength - ROOM) return id
   return createHash('sha256').update(id).digest('hex').slice(0, 40)
 }
 
-/** Is open while a call runs. Code that a tool left running finds it closed, and can change nothing. */
+/** Open while a call runs. Once it is closed, code that a tool left running can change nothing. */
 export interface CallGate {
-  /** @throws a sentence that says that the call has ended */
+  /** @throws an error that states that the call has ended */
   assertOpen(): void
   close(): void
 }
 
-/** `named` says in the error what has ended. */
+/** Creates an open gate. `named` is the subject of the error. */
 export function createCallGate(named: string): CallGate {
   let open = true
   return {
@@ -144,7 +144,7 @@ export function createCallGate(named: string): CallGate {
   }
 }
 
-/** Runs what it is given one after the other, in the order of the calls. A failure of one does not keep the next from running. */
+/** Runs work sequentially in the order of the calls. A failure does not prevent the next work from running. */
 export function createTurns(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -155,7 +155,7 @@ export function createTurns(): <Result>(work: () => Promise<Result>) => Promise<
 }
 
 /** Warns that a message or a tool call was dropped. */
-export function queueFull(origin: StateOrigin, messageId?: string): Fact {
+export function warnQueueFull(origin: StateOrigin, messageId?: string): Fact {
   return fact(
     'runtime.warning',
     {

@@ -1,26 +1,25 @@
 /**
- * The members of `ThreadState` as one table, and the state of a call, which is its first interpreter.
+ * The table of `ThreadState`'s members, and the state of a call, which interprets it.
  *
- * This file owns: which members there are; what each of them does to its thread; whether it answers at once or by a
- * promise; what of its arguments is stored without the secrets that the code was given; whether a hook may use it on a
- * subagent that has not started.
+ * This file owns: which members exist; the access of each to its thread; whether it is synchronous; which of its arguments
+ * are redacted; whether a hook may use it on a subagent that has not started.
  *
- * It does not own: what a member does (messages.ts, files.ts, file-members.ts, values.ts, work.ts, thread-overlays.ts); when
- * that is committed (buffered-state.ts); what the other states make of a row: a thread around the call's own
- * (relatives.ts), an endpoint (endpoint-state.ts), one hook or tool (hooks/guarded-state.ts).
+ * It does not own: the implementation of a member (messages.ts, files.ts, file-members.ts, values.ts, work.ts,
+ * thread-overlays.ts); the commit (buffered-state.ts); the other interpreters of the table: another thread (relatives.ts),
+ * an endpoint (endpoint-state.ts), one hook or tool (hooks/guarded-state.ts).
  *
  * Invariants:
  * M1: each member has one row, and each state has a rule for each access. A new member or a new access does not compile
  *     until it has a row, an implementation, and a rule in each state.
- * M2: no member of a call's state works after the call's gate is closed, nor answers what it found after that (T9).
- * M3: what a member stores, or uses as a name of what is stored, holds no secret that the code was given (T5).
+ * M2: no member of a call's state works or returns a result after the call's gate is closed (T9).
+ * M3: what a member stores, or uses as the name of stored data, contains no secret that the code read (T5).
  */
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { CallGate } from './journal.js'
 import { suppressUnhandled } from './watched-promises.js'
 
-/** A member without its signature: interpreters put rules around it, and leave what it takes and answers alone. */
+/** A member without its signature: interpreters wrap it and do not touch its arguments and results. */
 type Method = (...given: readonly unknown[]) => unknown
 
 type MethodName = {
@@ -30,25 +29,25 @@ type MethodName = {
 /** The members that are functions. */
 type Methods = Pick<ThreadState, MethodName>
 
-/** The members that are no functions. */
+/** The members that are not functions. */
 type Properties = Omit<ThreadState, MethodName>
 
-/** What of the arguments is stored without secrets (M3). `labels`: all but the second one, which is the tool's own bytes. */
+/** The arguments that are redacted (M3). `labels`: all but the second one, which holds the tool's own bytes. */
 type Redaction = 'arguments' | 'labels' | 'none'
 
 /**
- * What a hook may do to a subagent that has not started. `not_started`: the member needs the subagent's workflow.
- * `not_registered`: it needs the parent's registry, which does not list the subagent yet.
+ * Whether a hook may use the member on a subagent that has not started. `not_started`: refused, since it needs the subagent's
+ * workflow. `not_registered`: refused, since the parent's registry does not list the subagent yet.
  */
 export type BeforeStart = 'allowed' | 'not_started' | 'not_registered'
 
-/** Reads: the thread, or the definitions of this process. */
+/** Reads the thread, or the definitions of this process. */
 interface ReadingRow {
   readonly access: 'read' | 'definitions'
   readonly redacts: Redaction
 }
 
-/** Answers the state of another thread. */
+/** Returns the state of another thread. */
 interface LookupRow {
   readonly access: 'lookup'
   readonly redacts: Redaction
@@ -56,23 +55,24 @@ interface LookupRow {
 }
 
 /**
- * Changes the thread. `write`: its rows alone. `tell`: its workflow is told, too, and finds it at its start if it has not
- * started. `ask`: its workflow is told, and must have started. `invoke`: runs a tool in place, which may do all of this.
+ * Changes the thread. `write`: only its rows. `signal`: also signals its workflow, which finds the change at its start if it
+ * has not started. `signal_started`: signals its workflow, which must have started. `invoke`: runs a tool in place, which may
+ * do all of this.
  */
 interface ChangingRow {
-  readonly access: 'write' | 'tell' | 'ask' | 'invoke'
+  readonly access: 'write' | 'signal' | 'signal_started' | 'invoke'
   readonly redacts: Redaction
   readonly beforeStart: BeforeStart
-  /** On another thread that is closed it does nothing, since what it is for has happened; other members are refused. */
-  readonly passesOverClosed?: true
+  /** Does nothing on another thread that is closed, because its purpose is fulfilled; other members are refused. */
+  readonly isNoopOnClosed?: true
 }
 
 type Row = ReadingRow | LookupRow | ChangingRow
 
-/** What a member does to its thread. */
+/** The access of a member to its thread. */
 export type Access = Row['access']
 
-/** Members that answer at once throw at once; all others answer by a promise. */
+/** Members without `sync` return a promise; those with it throw synchronously. */
 type RowOf<Member> = Member extends (...given: never) => infer Result
   ? Row & (Result extends Promise<unknown> ? { readonly sync?: never } : { readonly sync: true })
   : { readonly access: 'known' }
@@ -87,7 +87,7 @@ const DEFINITIONS = { access: 'definitions', redacts: 'none' } as const
 const LOOKUP = { access: 'lookup', redacts: 'none', beforeStart: 'not_registered' } as const
 const WRITE = { access: 'write', redacts: 'arguments', beforeStart: 'allowed' } as const
 const REGISTRY = { access: 'write', redacts: 'arguments', beforeStart: 'not_registered' } as const
-const ASK = { access: 'ask', redacts: 'arguments', beforeStart: 'not_started' } as const
+const SIGNAL_STARTED = { access: 'signal_started', redacts: 'arguments', beforeStart: 'not_started' } as const
 
 export const MEMBERS = {
   threadId: KNOWN,
@@ -102,10 +102,10 @@ export const MEMBERS = {
   getMessages: READ,
   getMessage: READ,
   injectMessage: WRITE,
-  queueMessage: ASK,
+  queueMessage: SIGNAL_STARTED,
   updateMessage: WRITE,
-  // A queued message leaves the workflow's queue, too. A subagent that has not started has no queue but its rows.
-  deleteMessage: { access: 'ask', redacts: 'none', beforeStart: 'allowed' },
+  // A queued message also leaves the workflow's queue. A subagent that has not started has only rows.
+  deleteMessage: { access: 'signal_started', redacts: 'none', beforeStart: 'allowed' },
 
   loadAgent: DEFINITIONS,
   loadPrompt: DEFINITIONS,
@@ -116,28 +116,28 @@ export const MEMBERS = {
 
   getChildThread: LOOKUP,
   getParentThread: LOOKUP,
-  // On another thread it is a write there; what its parent's workflow is told counts as a `tell` to the parent.
+  // On another thread this is a write there; the signal to that thread's parent counts as a `signal` to the parent.
   notifyParent: REGISTRY,
   setStatus: REGISTRY,
 
   env: READ,
   envType: READ,
-  // The variables redact the value by its type: a secret is kept as it is.
-  setEnv: { access: 'tell', redacts: 'none', beforeStart: 'allowed' },
+  // Values are redacted by their type: a secret is kept unchanged.
+  setEnv: { access: 'signal', redacts: 'none', beforeStart: 'allowed' },
 
-  queueTool: { ...ASK, sync: true },
-  // A tool in place may need the secret: it gets it as it is, and nothing of the call is stored.
+  queueTool: { ...SIGNAL_STARTED, sync: true },
+  // A tool in place may need the secret, so arguments are passed unchanged; nothing of the call is stored.
   invokeTool: { access: 'invoke', redacts: 'none', beforeStart: 'not_started' },
-  scheduleEffect: ASK,
+  scheduleEffect: SIGNAL_STARTED,
   getScheduledEffects: READ,
-  removeScheduledEffect: { access: 'ask', redacts: 'none', beforeStart: 'not_started' },
+  removeScheduledEffect: { access: 'signal_started', redacts: 'none', beforeStart: 'not_started' },
   emit: { ...WRITE, sync: true },
 
-  // The key is stored without secrets, so it is read without them.
+  // The key is stored redacted, so it is read redacted.
   getValue: { access: 'read', redacts: 'arguments' },
   setValue: WRITE,
 
-  // The bytes of a file are the tool's own; its path and what is said of it are read by others.
+  // The bytes of a file belong to the tool; others read its path and its labels.
   writeFile: { access: 'write', redacts: 'labels', beforeStart: 'allowed' },
   readFile: READ_FILE,
   readFileStream: READ_FILE,
@@ -151,8 +151,8 @@ export const MEMBERS = {
   findFiles: READ,
   getFileStats: READ,
 
-  // A thread that is closed is what the caller wanted.
-  terminate: { access: 'ask', redacts: 'none', beforeStart: 'not_started', passesOverClosed: true },
+  // A closed thread is the result that the caller wants.
+  terminate: { access: 'signal_started', redacts: 'none', beforeStart: 'not_started', isNoopOnClosed: true },
 } as const satisfies MemberTable
 
 type MethodRow = Row & { readonly sync?: true }
@@ -161,26 +161,26 @@ const METHOD_ROWS: ReadonlyMap<string, MethodRow> = new Map(
   Object.entries(MEMBERS).flatMap(([name, row]) => (row.access === 'known' ? [] : [[name, row] as const])),
 )
 
-/** The row of a member that is a function, or undefined: proxies are asked for names of any kind. */
+/** Returns the row of a member that is a function; undefined for other names, which reach proxies too. */
 export function rowOf(name: string): MethodRow | undefined {
   return METHOD_ROWS.get(name)
 }
 
 /**
- * The methods of a state, each made from its row. Here signatures are left and taken up again: what is made of a member
- * takes and answers what the member of that name does.
+ * Makes the methods of a state, each from its row. The casts drop and restore signatures: a made method must take and
+ * return what the member of that name does.
  */
 export function makeMethods(make: (name: MethodName, row: MethodRow) => Method): Methods {
   const made = [...METHOD_ROWS].map(([name, row]) => [name, make(name as MethodName, row)])
   return Object.fromEntries(made) as Methods
 }
 
-/** A member of a state without its signature. */
+/** Returns a member without its signature. */
 export function methodOf(methods: Methods, name: MethodName): Method {
   return methods[name] as Method
 }
 
-/** All members of the state of one thread, before the call's rules are put around them. */
+/** All members of the state of one thread, before a call's rules wrap them. */
 export interface MemberParts {
   readonly known: Properties
   readonly methods: Methods
@@ -192,7 +192,7 @@ interface StateParts extends MemberParts {
   readonly redactor: Redactor
 }
 
-/** The one object that tools know. Each member is refused once the gate is closed (M2), and stores no secrets (M3). */
+/** Creates the object that tools get. Members throw once the gate is closed (M2) and store no secrets (M3). */
 export function createThreadState({ gate, redactor, known, methods }: StateParts): ThreadState {
   function property<Name extends keyof Properties>(name: Name): Properties[Name] {
     gate.assertOpen()
@@ -230,7 +230,7 @@ export function createThreadState({ gate, redactor, known, methods }: StateParts
   }
 }
 
-/** As `whileOpen`, of a member that answers at once. */
+/** As `whileOpen`, for a synchronous member. */
 function ifOpen(gate: CallGate, method: Method): Method {
   return (...given) => {
     gate.assertOpen()
@@ -238,7 +238,7 @@ function ifOpen(gate: CallGate, method: Method): Method {
   }
 }
 
-/** The same member, refused from the end of the call on, also when the call ends while it runs. */
+/** Refuses the member after the end of the call, even if the call ends while the member runs. */
 function whileOpen(gate: CallGate, method: Method): Method {
   async function run(given: readonly unknown[]): Promise<unknown> {
     gate.assertOpen()

@@ -7,9 +7,9 @@
  *
  * Invariants:
  * MS1: an injected message has its position from the commit on; a queued one has it when a step delivers it.
- * MS2: rows of the step in flight are not changed: its outcome belongs to them. From outside of a run this holds for the
- *      run, since the step in flight is not known there.
- * MS3: a full queue refuses a message while the code can still be told, and drops it with a warning at the commit.
+ * MS2: rows of the step in flight are not changed, because its outcome refers to them. From outside of a run this holds for
+ *      the whole run, because the step in flight is not known there.
+ * MS3: a full queue refuses a message while the code runs, and drops it with a warning at the commit.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -40,7 +40,7 @@ import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { createBufferedMessages } from './buffered-messages.js'
 import type { FilesOverlay } from './files.js'
-import { createTurns, queueFull, scopeOf, senderOf } from './journal.js'
+import { createTurns, warnQueueFull, scopeOf, senderOf } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { atNewPath, resolveAttachments } from './file-members.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
@@ -107,7 +107,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
       const place = { side, run, step, prompt: options.prompt }
       const metadata = metadataOf(origin, checked.metadata)
       const made = { ...common, ...checked, ...place, metadata, id: buffered.nextId() }
-      const message = hooks === null ? made : await hookedMessage(made, hooks)
+      const message = hooks === null ? made : await runBeforeCreate(made, hooks)
       journal.add(async (tx) => {
         const kept = buffered.added(message.id)
         return kept === undefined ? {} : commitInjected(tx, origin, kept)
@@ -126,7 +126,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
   }
 }
 
-/** The hooks of a prompt around messages that a tool injects or changes. A hook that throws refuses the message. */
+/** The hooks of a prompt around messages that a tool injects or changes. A hook that throws rejects the message. */
 export interface MessageHooks {
   readonly beforeCreate: (state: ThreadState, message: Message) => Promise<Message>
   readonly afterCreate: (state: ThreadState, message: Message) => Promise<void>
@@ -138,14 +138,14 @@ export interface MessageHooks {
   readonly afterUpdate: (state: ThreadState, message: Message) => Promise<void>
 }
 
-/** The hooks with the state that they get; null without hooks, so that no promise is awaited for them. */
+/** The hooks with the state that they get; null if there are none, so that no promise is awaited for them. */
 type BoundMessageHooks = {
   readonly hooks: MessageHooks
   readonly state: () => ThreadState
 } | null
 
-/** An injected message as the hooks leave it. @throws what a hook threw */
-async function hookedMessage(
+/** Runs the hooks before an injected message is created. @throws the error of a hook */
+async function runBeforeCreate(
   message: NewMessage,
   { hooks, state }: NonNullable<BoundMessageHooks>,
 ): Promise<NewMessage> {
@@ -162,7 +162,7 @@ interface MessageChangesOptions {
   readonly hooks: BoundMessageHooks
 }
 
-/** Changes what the call added itself, or a stored row, with an event. */
+/** Creates the members that change a message: one that the call added, or a stored row, with an event. */
 function createMessageChanges(
   options: MessageChangesOptions,
 ): Pick<MessageMembers, 'updateMessage' | 'deleteMessage'> {
@@ -170,7 +170,7 @@ function createMessageChanges(
 
   function change(message: Message, updates: MessageUpdates): Message {
     const { id } = message
-    const current = merged(message, updates)
+    const current = mergeUpdates(message, updates)
     journal.add(async (tx) => {
       if (!(await changeMessage(tx, { threadId, id, ...updates }))) return {}
       return { events: [fact('message.updated', {}, { ...scopeOf(origin), messageId: id })] }
@@ -179,10 +179,10 @@ function createMessageChanges(
     return current
   }
 
-  async function applied(messageId: string, updates: MessageUpdates): Promise<Message> {
+  async function apply(messageId: string, updates: MessageUpdates): Promise<Message> {
     const added = buffered.added(messageId)
     if (added !== undefined) {
-      const current = merged(messageOfDraft(added), updates)
+      const current = mergeUpdates(messageOfDraft(added), updates)
       const { content, silent, metadata } = current
       buffered.replace({ ...added, content, silent, metadata })
       return current
@@ -196,9 +196,9 @@ function createMessageChanges(
   return {
     async updateMessage(messageId, given) {
       const checked = checkUpdates(given)
-      if (hooks === null) return applied(messageId, checked)
+      if (hooks === null) return apply(messageId, checked)
       const updates = checkUpdates(await hooks.hooks.beforeUpdate(hooks.state(), messageId, checked))
-      const message = await applied(messageId, updates)
+      const message = await apply(messageId, updates)
       await hooks.hooks.afterUpdate(hooks.state(), message)
       return message
     },
@@ -221,7 +221,7 @@ function createMessageChanges(
   }
 }
 
-/** A stored message as the call has left it, or null. @throws an error for a row of the step or run in flight (MS2) */
+/** Finds a stored message with the call's changes. @throws an error for a row of the step or run in flight (MS2) */
 async function findChangeable(
   { store, threadId, origin, buffered }: MessageChangesOptions,
   messageId: string,
@@ -233,7 +233,7 @@ async function findChangeable(
       `Expected a message of an earlier step, got "${messageId}", which belongs to the step in flight.`,
     )
   const fromOutside = origin.kind === 'relative' || origin.kind === 'endpoint'
-  if (fromOutside && found.run !== null && found.run === (await openRun(store, threadId)))
+  if (fromOutside && found.run !== null && found.run === (await findOpenRun(store, threadId)))
     throw new Error(
       `Expected a message of an earlier run, got "${messageId}", which belongs to the run in flight.`,
     )
@@ -243,13 +243,13 @@ async function findChangeable(
   return changed === undefined ? found.message : changed
 }
 
-/** The number of the run in flight, or null. */
-async function openRun(store: Store, threadId: string): Promise<number | null> {
+/** Finds the number of the run in flight. */
+async function findOpenRun(store: Store, threadId: string): Promise<number | null> {
   const run = await store.read((db) => lastRun(db, threadId))
   return run === null || run.ended_at !== null ? null : run.number
 }
 
-function merged(message: Message, { content, silent, metadata }: MessageUpdates): Message {
+function mergeUpdates(message: Message, { content, silent, metadata }: MessageUpdates): Message {
   return {
     ...message,
     ...(content === undefined ? {} : { content }),
@@ -258,9 +258,9 @@ function merged(message: Message, { content, silent, metadata }: MessageUpdates)
   }
 }
 
-/** Gives an injected message its place at the end of the transcript. */
+/** Appends an injected message to the transcript. */
 async function commitInjected(tx: Writer, origin: StateOrigin, message: NewMessage): Promise<Written> {
-  const id = await freeId(tx, message)
+  const id = await findFreeId(tx, message)
   await appendMessage(tx, { ...message, id })
   const scope = { ...scopeOf(origin), messageId: id }
   return { events: [fact('message.created', { role: message.role }, scope)] }
@@ -272,29 +272,29 @@ interface Queued {
   readonly moved: ReadonlyMap<string, string>
 }
 
-/** Stages a queued message: the workflow learns its id with the outcome (T2). */
+/** Stages a queued message; the outcome carries its id to the workflow (T2). */
 async function commitQueued(tx: Writer, { origin, message, moved }: Queued): Promise<Written> {
   const attachments = message.attachments?.map((file) => atNewPath(file, moved)) ?? []
-  const draft = { ...message, id: await freeId(tx, message), attachments }
+  const draft = { ...message, id: await findFreeId(tx, message), attachments }
   const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
   const role = draft.role === 'assistant' ? 'assistant' : 'user'
   if (staged === 'staged') return { operations: [{ kind: 'queue_message', id: draft.id, role }] }
-  // The queue was filled since the code was told that there is room (MS3). On a terminated thread no warning is needed.
-  return staged === 'queue_full' ? { events: [queueFull(origin, draft.id)] } : {}
+  // The queue has filled since the check (MS3). A terminated thread needs no warning.
+  return staged === 'queue_full' ? { events: [warnQueueFull(origin, draft.id)] } : {}
 }
 
-/** A client can guess the ids of calls: a message that it sent under such an id must not keep the outcome from being stored. */
-async function freeId(tx: Writer, { threadId, id }: NewMessage): Promise<string> {
+/** Finds a free id: a client can guess ids of calls, and a message that it sent under one must not block the outcome. */
+async function findFreeId(tx: Writer, { threadId, id }: NewMessage): Promise<string> {
   return (await isMessageIdTaken(tx, threadId, id)) ? randomUUID() : id
 }
 
 interface Queueing {
   readonly threadId: string
-  /** How many messages the call has queued so far. */
+  /** The number of messages that the call has queued so far. */
   readonly added: number
 }
 
-/** Looks at the queue while the code can still be told; the commit looks again (MS3). @throws an error that says why not */
+/** Checks the queue while the code runs; the commit checks again (MS3). @throws an error that explains the refusal */
 async function assertQueueTakes(store: Store, { threadId, added }: Queueing): Promise<void> {
   const [thread, waiting] = await store.read((db) =>
     Promise.all([findThread(db, threadId), countUndelivered(db, threadId)]),
@@ -309,7 +309,7 @@ async function assertQueueTakes(store: Store, { threadId, added }: Queueing): Pr
     )
 }
 
-/** A message that was checked. Its metadata is a copy, which later changes of the tool do not reach. */
+/** A valid message. Its metadata is a copy, which later changes of the tool do not affect. */
 interface CheckedMessage<Role extends string> {
   readonly role: Role
   readonly content: string
@@ -317,12 +317,12 @@ interface CheckedMessage<Role extends string> {
   readonly metadata: Record<string, unknown> | null
 }
 
-/** @throws an error that says what is wrong with it */
+/** @throws an error that explains what is wrong */
 function checkInjected(message: InjectedMessage): CheckedMessage<InjectedMessage['role']> {
   return check(message, { call: 'injectMessage', roles: ['system', 'user', 'assistant'], mayBeEmpty: false })
 }
 
-/** Does not look into the attachments, which `resolveAttachments` does. @throws an error that says what is wrong */
+/** Does not check the attachments, which `resolveAttachments` does. @throws an error that explains what is wrong */
 function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessage['role']> {
   const { attachments } = asObject(message, 'queueMessage')
   if (attachments !== undefined && !Array.isArray(attachments))
@@ -331,7 +331,7 @@ function checkQueued(message: QueuedMessage): CheckedMessage<QueuedMessage['role
   return check(message, { call: 'queueMessage', roles: ['user', 'assistant'], mayBeEmpty })
 }
 
-/** @throws an error that says what is wrong with it */
+/** @throws an error that explains what is wrong */
 function checkUpdates(updates: MessageUpdates): MessageUpdates {
   const { content, silent, metadata } = asObject(updates, 'updateMessage')
   if (content !== undefined && (typeof content !== 'string' || content === ''))
@@ -348,7 +348,7 @@ function checkUpdates(updates: MessageUpdates): MessageUpdates {
 interface Rules<Role> {
   readonly call: string
   readonly roles: readonly Role[]
-  /** Only with attachments: providers refuse a message that has neither text nor files. */
+  /** True only with attachments: providers refuse a message that has neither text nor files. */
   readonly mayBeEmpty: boolean
 }
 
@@ -377,7 +377,7 @@ function asObject(message: unknown, call: string): { readonly [field: string]: u
   throw new Error(`Expected ${call} to get a message, got ${kindOf(message)}.`)
 }
 
-/** The metadata of a message: one that an effect writes names the effect. */
+/** Returns the metadata of a message, which names the effect that wrote it. */
 function metadataOf(
   origin: StateOrigin,
   given: Record<string, unknown> | null,

@@ -1,15 +1,15 @@
 /**
- * The threads around a call's own that the call has looked at: its parent, its children, and theirs.
+ * The other threads that a call has opened: its parent, its children, and theirs.
  *
- * Owns: the lookup and opening of these threads; which members are refused on them, by the access of the member; the count
- * of what their workflows are told; their part of the commit.
+ * Owns: the lookup and opening of these threads; which members are refused on them, by the access of the member; the bound
+ * on outbound signals; their part of the commit.
  * Does not own: the members (members.ts) and the overlays of one thread (thread-overlays.ts).
  *
  * Invariants:
- * R1: a thread is opened once in a call, so each way to it leads to the same state.
- * R2: what is done to another thread is committed with the outcome of the call (T9); the call's workflow tells that
+ * R1: a call opens a thread once, so each path to it leads to the same state.
+ * R2: writes to another thread are committed with the outcome of the call (T9); the call's workflow then signals that
  *     thread's workflow.
- * R3: a thread that is closed when the call looks at it, or at the commit, takes nothing (T8).
+ * R3: a thread that is closed when the call opens it, or at the commit, takes no write (T8).
  */
 import { buildPlan } from '../../definitions/plan/build-plan.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
@@ -32,30 +32,30 @@ import { commitParts, openParts } from './thread-overlays.js'
 import type { Relative, StatePlace } from './thread-overlays.js'
 import type { Micros } from '../../protocol/time.js'
 
-/** Another thread with what the call did to it. */
+/** Another thread with the call's writes to it. */
 interface OpenRelative extends Relative {
   readonly isChanged: () => boolean
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
-/** The threads around one thread, and what the call did to them. */
+/** The lookups of other threads, and the call's writes to them. */
 type Relatives = StatePlace['relatives'] & {
-  /** Waits until the events that the call emitted to them are stored, or their write has failed. */
+  /** Waits until the events that the call emitted to them are stored or their write has failed. */
   readonly settled: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<Required<Written>>
 }
 
-/** A thread that is about to be opened. */
+/** A thread that was found and is to be opened. */
 interface FoundRelative {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
-  /** The thread waits for variables before it starts: it has no workflow yet. */
+  /** The thread waits for variables before its start, so it has no workflow yet. */
   readonly isDeferred: boolean
-  /** What the call's thread is to this one. */
+  /** The relation of the call's thread to this one. */
   readonly sentBy: 'child' | 'parent'
-  /** Counts what workflows of other threads have to be told. @throws an error when it is too much for one call */
-  readonly countTell: () => void
+  /** Counts signals to other workflows. @throws an error when there are too many for one call */
+  readonly countSignal: () => void
 }
 
 interface RelativesOptions extends Omit<Shared, 'relatives'> {
@@ -67,14 +67,14 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
   const { gate } = options
   const { store } = options.dependencies
   const opened = new Map<string, OpenRelative>()
-  let tells = 0
+  let signals = 0
 
-  function countTell(): void {
-    if (tells >= LIMITS.queuedByCall)
+  function countSignal(): void {
+    if (signals >= LIMITS.queuedByCall)
       throw new Error(
         `Expected one call to ask at most ${LIMITS.queuedByCall} things of other threads, got another one.`,
       )
-    tells += 1
+    signals += 1
   }
 
   async function relative(thread: ThreadRecord, sentBy: 'child' | 'parent'): Promise<Relative> {
@@ -82,14 +82,14 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
     const known = opened.get(thread.id)
     if (known !== undefined) return known
     const [children, isDeferred] = await store.read((db) =>
-      Promise.all([registeredChildren(db, thread.id), waitsForVariables(db, thread)]),
+      Promise.all([registeredChildren(db, thread.id), isDeferredChild(db, thread)]),
     )
-    // A lookup that waited for the database while the call ended must not reach the commit.
+    // The call may have ended during the read; then the thread must not reach the commit.
     gate.assertOpen()
-    // Another lookup of the same thread may have finished before (R1).
+    // Another lookup of the same thread may have finished first (R1).
     const found =
       opened.get(thread.id) ??
-      openRelative({ ...options, relatives }, { thread, children, isDeferred, sentBy, countTell })
+      openRelative({ ...options, relatives }, { thread, children, isDeferred, sentBy, countSignal })
     opened.set(thread.id, found)
     return found
   }
@@ -112,8 +112,8 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
       const events: Fact[] = []
       for (const [to, changed] of opened) {
         if (!changed.isChanged()) continue
-        if (await takesWork(tx, to)) operations.push(...tellsOf(to, await changed.commit(tx)))
-        else events.push(CLOSED_MEANWHILE)
+        if (await isOpen(tx, to)) operations.push(...signalsTo(to, await changed.commit(tx)))
+        else events.push(THREAD_CLOSED)
       }
       return { operations, events }
     },
@@ -121,29 +121,26 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
   return relatives
 }
 
-async function waitsForVariables(
-  db: Reader,
-  { id, parent_thread_id: parent }: ThreadRecord,
-): Promise<boolean> {
+async function isDeferredChild(db: Reader, { id, parent_thread_id: parent }: ThreadRecord): Promise<boolean> {
   return parent !== null && (await findChild(db, parent, id))?.status === 'deferred'
 }
 
-/** A thread that has closed since the call looked at it takes nothing (R3). */
-const CLOSED_MEANWHILE: Fact = fact('runtime.warning', {
+/** The warning for a thread that has closed since the call opened it (R3). */
+const THREAD_CLOSED: Fact = fact('runtime.warning', {
   code: 'thread_closed',
   message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
 })
 
-async function takesWork(db: Reader, threadId: string): Promise<boolean> {
+async function isOpen(db: Reader, threadId: string): Promise<boolean> {
   const thread = await findThread(db, threadId)
   return thread !== null && thread.closed_at === null && thread.terminate_requested_at === null
 }
 
-function tellsOf(to: string, operations: readonly ThreadOperation[]): readonly ThreadOperation[] {
-  return operations.filter(isTold).map((operation) => ({ kind: 'tell', to, operation }))
+function signalsTo(to: string, operations: readonly ThreadOperation[]): readonly ThreadOperation[] {
+  return operations.filter(isOutbound).map((operation) => ({ kind: 'tell', to, operation }))
 }
 
-const TOLD: ReadonlySet<string> = new Set<ToldOperation['kind']>([
+const OUTBOUND: ReadonlySet<string> = new Set<ToldOperation['kind']>([
   'queue_message',
   'queue_tool',
   'schedule_effect',
@@ -153,29 +150,29 @@ const TOLD: ReadonlySet<string> = new Set<ToldOperation['kind']>([
   'terminate',
 ])
 
-/** Operations of other kinds steer a run, and no run of another thread is at hand. */
-function isTold(operation: ThreadOperation): operation is ToldOperation {
-  return TOLD.has(operation.kind)
+/** Operations of other kinds steer a run, and this call has no run of another thread. */
+function isOutbound(operation: ThreadOperation): operation is ToldOperation {
+  return OUTBOUND.has(operation.kind)
 }
 
-/** What a relative shares with the state of the call. */
+/** The parts that a relative shares with the state of the call. */
 type Shared = Pick<StatePlace, 'dependencies' | 'gate' | 'redactor' | 'relatives' | 'now'> & {
-  /** The call's thread, and the id from which the call makes its ids. */
+  /** The call's thread, and the id from which the call derives its ids. */
   readonly from: { readonly threadId: string; readonly id: string }
 }
 
 const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not here: use its queueTool.'
 
-/** Opens a parent or a child for a call: no run of it is at hand, and its hooks do not run. */
+/** Opens a parent or a child for a call, without a run and without hooks. */
 function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
   const { dependencies, from, now } = shared
-  const { thread, children, isDeferred, sentBy, countTell } = found
+  const { thread, children, isDeferred, sentBy, countSignal } = found
   const { id: threadId } = thread
   const opened = openParts({
     ...shared,
     ...{ thread, children, hooks: null, execution: null },
     scope: scopeOf(dependencies, thread),
-    // Calls of two threads have the same ids: the thread's id tells them apart.
+    // Calls of two threads may have the same id; the thread's id distinguishes them.
     origin: {
       kind: 'relative',
       id: `${from.threadId}:${from.id}`,
@@ -193,22 +190,22 @@ function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
   let changed = false
   const isClosed = thread.closed_at !== null || thread.terminate_requested_at !== null
   const onWrite = (): void => void (changed = true)
-  const rules = rulesOf({ threadId, isClosed, isDeferred, onWrite, countTell })
+  const rules = rulesOf({ threadId, isClosed, isDeferred, onWrite, countSignal })
   const { gate, redactor } = shared
   const methods = makeMethods((name, row) => {
-    const passesOver = isClosed && 'passesOverClosed' in row
-    return passesOver ? async () => undefined : rules[row.access](methodOf(opened.methods, name))
+    const isNoop = isClosed && 'isNoopOnClosed' in row
+    return isNoop ? async () => undefined : rules[row.access](methodOf(opened.methods, name))
   })
   return {
     state: createThreadState({ gate, redactor, known: opened.known, methods }),
-    notify: rules.tell(opened.notify),
+    notify: rules.signal(opened.notify),
     isChanged: () => changed,
     settled: opened.settled,
     commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
   }
 }
 
-/** The agent as this worker has it. The plan is built only when a variable is read. */
+/** Returns the scope of the agent as this worker has it. Its plan is built only when a variable is read. */
 function scopeOf(
   { registry, caps }: ActivityDependencies,
   { id: threadId, agent }: ThreadRecord,
@@ -224,7 +221,7 @@ function scopeOf(
   }
 }
 
-/** The thread's row is the authority (T8), whether or not its workflow runs and can be told. */
+/** Requests termination in the thread's row, which is the authority (T8) even if its workflow cannot be signalled. */
 function terminateBy(
   sentBy: FoundRelative['sentBy'],
   { id: threadId }: ThreadRecord,
@@ -241,25 +238,25 @@ interface RelativeLimits {
   readonly threadId: string
   /** A closed thread can be read and not changed (R3). */
   readonly isClosed: boolean
-  /** The thread has not started, so its workflow cannot be told anything. */
+  /** The thread has not started, so its workflow cannot be signalled. */
   readonly isDeferred: boolean
   readonly onWrite: () => void
-  /** @throws an error when the call has told other threads too much */
-  readonly countTell: () => void
+  /** @throws an error when the call has sent too many signals */
+  readonly countSignal: () => void
 }
 
-/** The same work behind a check. */
+/** Puts a check before the work. */
 type Rule = <Given extends readonly unknown[], Result>(
   work: (...given: Given) => Result,
 ) => (...given: Given) => Result
 
-/** What stands before a member on another thread, by the member's access (R3). An access without a rule does not compile. */
+/** Returns the rules for members on another thread, by access (R3). An access without a rule does not compile. */
 function rulesOf({
   threadId,
   isClosed,
   isDeferred,
   onWrite,
-  countTell,
+  countSignal,
 }: RelativeLimits): Readonly<Record<Access, Rule>> {
   const allow: Rule = (work) => work
   const write: Rule =
@@ -270,13 +267,13 @@ function rulesOf({
       onWrite()
       return work(...given)
     }
-  const tell: Rule = (work) =>
+  const signal: Rule = (work) =>
     write((...given) => {
-      countTell()
+      countSignal()
       return work(...given)
     })
-  const ask: Rule = (work) =>
-    tell((...given) => {
+  const signalStarted: Rule = (work) =>
+    signal((...given) => {
       if (!isDeferred) return work(...given)
       throw new Error(
         `Expected a thread that runs, got ${threadId}, which waits for variables: use injectMessage, setValue, ` +
@@ -284,5 +281,13 @@ function rulesOf({
       )
     })
   // The implementation of `invokeTool` that this state is opened with refuses each tool.
-  return { read: allow, definitions: allow, lookup: allow, invoke: allow, write, tell, ask }
+  return {
+    read: allow,
+    definitions: allow,
+    lookup: allow,
+    invoke: allow,
+    write,
+    signal,
+    signal_started: signalStarted,
+  }
 }

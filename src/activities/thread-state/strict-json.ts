@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../protocol/values.js'
 /** Deeper values would overflow the stack when they are parsed or printed. */
 const DEPTH = 500
 
-/** Says where a value holds something that JSON cannot carry; undefined if it does not. Keys of undefined values are ignored. */
+/** Explains where a value contains something that JSON cannot represent. Keys with undefined values are ignored. */
 export function jsonProblem(value: unknown, name: string): string | undefined {
   try {
     return problemAt(value, name, [])
@@ -13,14 +13,14 @@ export function jsonProblem(value: unknown, name: string): string | undefined {
   }
 }
 
-/** A copy that later changes of the value do not reach. @throws an error with the path of what is not JSON */
+/** Copies a value, so that later changes do not affect the copy. @throws an error with the path of what is not JSON */
 export function jsonCopy(value: unknown, name: string): JsonValue {
   const problem = jsonProblem(value, name)
   if (problem !== undefined) throw new Error(problem)
   return JSON.parse(JSON.stringify(value)) as JsonValue
 }
 
-/** As `jsonCopy`, of an object that is neither null nor a list. */
+/** As `jsonCopy`, for an object that is neither null nor a list. */
 export function jsonObjectCopy(value: unknown, name: string): JsonObject {
   const copy = jsonCopy(value, name)
   if (isJsonObject(copy)) return copy

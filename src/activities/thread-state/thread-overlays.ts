@@ -1,10 +1,10 @@
 /**
- * One thread as one call finds it: what is read is the store with what the call has written so far.
+ * One thread as one call sees it: the store with the call's writes so far.
  *
- * Owns: opening the overlays of one thread and putting their members together; their common commit; the members that look
- * up other threads and the definitions of this process.
- * Does not own: each overlay (messages.ts, files.ts, values.ts, work.ts), the gate and redaction (members.ts), which thread
- * is meant (relatives.ts).
+ * Owns: opening the overlays of one thread and composing their members; their common commit; the members that look up other
+ * threads and the definitions of this process.
+ * Does not own: each overlay (messages.ts, files.ts, values.ts, work.ts), the gate and redaction (members.ts), the lookup of
+ * other threads (relatives.ts).
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
@@ -29,7 +29,7 @@ import { createValuesOverlay } from './values.js'
 import { createWorkOverlay } from './work.js'
 import type { Micros } from '../../protocol/time.js'
 
-/** The thread that is opened, and whose state it is opened for. */
+/** The thread to open, and the call that opens it. */
 export interface StatePlace {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
@@ -114,7 +114,7 @@ interface CommittedParts {
   readonly now: Micros
 }
 
-/** Writes what the call did to the thread, with its events. Answers attachments that are at another path now as `moved`. */
+/** Commits the call's writes to the thread, with their events. `moved`: attachments that were put at another path. */
 export async function commitParts(
   tx: Writer,
   { files, journal, values }: OpenParts,
@@ -130,17 +130,17 @@ export async function commitParts(
 /** The members of `ThreadState` that reach other threads. */
 type FamilyMembers = Pick<ThreadState, 'getChildThread' | 'getParentThread' | 'notifyParent' | 'setStatus'>
 
-/** Another thread in the hands of a call. */
+/** Another thread that a call has opened. */
 export interface Relative {
   readonly state: ThreadState
   readonly notify: Notify
 }
 
-/** The threads around one thread, as they are looked up. */
+/** The lookups of other threads. */
 interface Family {
   /** Null for a root thread, and for a parent that is not in the store. */
   readonly parentOf: (parentId: string | null) => Promise<Relative | null>
-  /** Null if the reference is no child of that thread. */
+  /** Null if the reference does not name a child of that thread. */
   readonly childOf: (parentId: string, reference: string) => Promise<Relative | null>
 }
 
@@ -150,7 +150,7 @@ interface FamilyMembersOptions {
   readonly parentId: string | null
   readonly relatives: Family
   readonly journal: Journal
-  /** Called with each text that was sent to the parent. */
+  /** Called with each text that is sent to the parent. */
   readonly onNotified: (content: string) => void
   readonly now: Micros
 }
@@ -161,14 +161,14 @@ function createFamilyMembers(options: FamilyMembersOptions): FamilyMembers {
     getChildThread: async (reference) => (await relatives.childOf(threadId, reference))?.state ?? null,
     getParentThread: async () => (await relatives.parentOf(parentId))?.state ?? null,
     async notifyParent(given) {
-      const content = words(given, 'the content of notifyParent')
+      const content = requireText(given, 'the content of notifyParent')
       const parent = await relatives.parentOf(parentId)
       if (parent === null) return
       await parent.notify({ content, reference: threadId })
       onNotified(content)
     },
     async setStatus(given) {
-      const text = words(given, 'the text of setStatus')
+      const text = requireText(given, 'the text of setStatus')
       if (text.length > LIMITS.statusText)
         throw new Error(
           `Expected the text of setStatus to have at most ${LIMITS.statusText} characters, got ${text.length}: ` +
@@ -182,7 +182,7 @@ function createFamilyMembers(options: FamilyMembersOptions): FamilyMembers {
   }
 }
 
-function words(given: unknown, named: string): string {
+function requireText(given: unknown, named: string): string {
   const text = typeof given === 'string' ? given.trim() : ''
   if (text !== '') return text
   const came = typeof given === 'string' ? 'an empty one' : kindOf(given)
@@ -194,19 +194,23 @@ type DefinitionMembers = Pick<
   'loadAgent' | 'loadPrompt' | 'loadModel' | 'getAgentNames' | 'getPromptNames' | 'getModelNames'
 >
 
-/** The definitions of this worker as they are now; a run keeps those that it started with. */
+/** Members that return this worker's current definitions; a run keeps those that it started with. */
 function createDefinitionMembers(registry: Registry): DefinitionMembers {
   return {
-    loadAgent: async (name) => found(registry.agent(name), 'agent', name),
-    loadPrompt: async (name) => found(registry.prompt(name), 'prompt', name),
-    loadModel: async (name) => found(registry.model(name), 'model', name),
+    loadAgent: async (name) => requireDefinition(registry.agent(name), 'agent', name),
+    loadPrompt: async (name) => requireDefinition(registry.prompt(name), 'prompt', name),
+    loadModel: async (name) => requireDefinition(registry.model(name), 'model', name),
     getAgentNames: () => [...registry.names().agents],
     getPromptNames: () => [...registry.names().prompts],
     getModelNames: () => [...registry.names().models],
   }
 }
 
-function found<Definition>(definition: Definition | undefined, kind: string, name: unknown): Definition {
+function requireDefinition<Definition>(
+  definition: Definition | undefined,
+  kind: string,
+  name: unknown,
+): Definition {
   if (definition !== undefined) return definition
   throw new Error(`Expected the name of a registered ${kind}, got "${String(name)}", which is none.`)
 }

@@ -2,9 +2,9 @@
  * The values and variables of one thread as one call sees and changes them.
  *
  * Invariants:
- * V1: a value is kept as JSON, so what the code does to an object afterwards changes nothing.
- * V2: each secret that is given out or set is known to the redactor before the code has it (T5).
- * V3: a variable that is declared a secret is stored as one, whatever type the code gives.
+ * V1: a value is kept as JSON, so later changes of the code's object have no effect.
+ * V2: the redactor gets each secret before the code does (T5).
+ * V3: a variable that is declared a secret is stored as one, whatever type the code passes.
  */
 import type { ThreadState } from '../../definitions/thread-state.js'
 import { variableNameProblem, variableValueProblem } from '../../protocol/values.js'
@@ -25,7 +25,7 @@ const KEY_LENGTH = 256
 /** A thread's values and variables as one call sees them. */
 interface ValuesOverlay {
   readonly members: ValueMembers & VariableMembers
-  /** Writes the values; variables are writes of the journal. */
+  /** Commits the values; variables are writes of the journal. */
   readonly commit: (tx: Writer) => Promise<void>
 }
 
@@ -36,7 +36,7 @@ interface ValuesOverlayOptions {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
   readonly journal: Journal
-  /** Learns each secret (V2). */
+  /** Gets each secret (V2). */
   readonly redactor: Redactor
   readonly now: Micros
 }
@@ -47,7 +47,7 @@ export function createValuesOverlay(options: ValuesOverlayOptions): ValuesOverla
 }
 
 function createBufferedValues(store: Store, threadId: string): ValueMembers & Pick<ValuesOverlay, 'commit'> {
-  /** As JSON (V1); undefined for a value that is deleted. */
+  /** JSON texts (V1); undefined for a deleted value. */
   const written = new Map<string, string | undefined>()
   return {
     async getValue(key) {
@@ -90,7 +90,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
     return written.get(name) ?? (await resolveVariables(dependencies, scope, [name])).get(name)
   }
 
-  /** The type under which the variable is stored (V3). */
+  /** Returns the type under which the variable is stored (V3). */
   async function typeFor(name: string, given: unknown): Promise<ResolvedVariable['type']> {
     if (given !== undefined && given !== 'text' && given !== 'secret')
       throw new Error('Expected the type of setEnv to be "text" or "secret", got something else.')
@@ -101,7 +101,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
     return known?.type ?? declared ?? 'secret'
   }
 
-  function given(name: string, type: ResolvedVariable['type'], value: string): string {
+  function disclose(name: string, type: ResolvedVariable['type'], value: string): string {
     if (type === 'secret') redactor.note(name, value)
     return value
   }
@@ -109,7 +109,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
   return {
     async env(name) {
       const found = await find(name)
-      if (found !== undefined) return given(name, found.type, found.open())
+      if (found !== undefined) return disclose(name, found.type, found.open())
       throw new Error(
         `Expected the variable "${name}" to have a value, got none: set it on the thread, in the worker's env, ` +
           'or in the env of the agent or the prompt.',
@@ -120,10 +120,10 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
       const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
       if (problem !== undefined) throw new Error(problem)
       const type = await typeFor(name, wanted)
-      // Without a key on this worker this throws here, where the code is told, and not at the commit.
+      // Without a key on this worker this throws to the code here, and not at the commit.
       if (type === 'secret') store.secrets.seal('', { threadId, name })
-      // A text is stored as it is and may get into prompts, so it must hold no secret.
-      const kept = type === 'secret' ? given(name, type, value) : redactor.redact(value)
+      // A text is stored in plain form and may get into prompts, so it must contain no secret.
+      const kept = type === 'secret' ? disclose(name, type, value) : redactor.redact(value)
       journal.add(async (tx) => {
         await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })
         return { operations: [{ kind: 'set_env' }] }

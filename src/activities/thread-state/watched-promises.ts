@@ -1,31 +1,31 @@
 /**
- * Promises that user code gets from a state and may forget to await.
+ * The promises that user code gets from a state and may forget to await.
  *
- * Node ends the process when a promise is rejected and nothing has called its `then`. So each promise that a member answers
- * has a handler from the start, and remembers whether user code has added one of its own.
+ * Node ends the process when a promise is rejected and nothing has called its `then`. So each promise that a member returns
+ * has a handler from the start, and records whether user code has added another one.
  *
  * Invariants:
- * W1: neither such a promise nor what `then`, `catch` and `finally` make of it ends the process.
- * W2: a rejection is handled if `then` was called on the promise that rejects, at any time before the end is asked for.
+ * W1: neither such a promise nor one that `then`, `catch` or `finally` derives from it ends the process.
+ * W2: a rejection is handled if `then` was called on the rejected promise at any time before `settled` ends.
  *     `await` calls `then`, because the promise is an instance of a subclass.
- * W3: an endpoint is answered only when all of its promises are settled; the first rejection that user code has not handled
- *     is the endpoint's failure.
+ * W3: an endpoint responds only when all of its promises are settled; the first rejection that user code has not handled is
+ *     the endpoint's failure.
  */
 import { setImmediate as turnOfEvents } from 'node:timers/promises'
 
-/** Called with each promise that user code gets: those of members, and those that `then` makes of them. */
+/** Called with each promise that user code gets: those of members, and those that `then` derives from them. */
 type Track = (promise: TrackedPromise<unknown>) => void
 
 interface Rejection {
   readonly reason: unknown
 }
 
-/** A promise that knows whether user code has added a handler. */
+/** A promise that records whether user code has added a handler. */
 class TrackedPromise<Result> extends Promise<Result> {
   isHandled = false
   #track: Track = () => undefined
 
-  // What `then` makes is wrapped below: the engine must not make a tracked promise of its own.
+  // The result of `then` is wrapped below, so the engine must not create a tracked promise itself.
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
@@ -46,7 +46,7 @@ class TrackedPromise<Result> extends Promise<Result> {
     return TrackedPromise.of(super.then(onKept, onFailed), this.#track)
   }
 
-  /** Adds a handler that does not count as one of user code. */
+  /** Adds a handler that does not count as user code's. */
   observe(onSettled: (rejection: Rejection | undefined) => void): Promise<void> {
     return super.then(
       () => onSettled(undefined),
@@ -55,14 +55,14 @@ class TrackedPromise<Result> extends Promise<Result> {
   }
 }
 
-/** The same promise for code whose forgotten promises nobody asks about: a rejection that it does not handle is dropped. */
+/** Returns the same promise with unhandled rejections dropped, for code whose forgotten promises have no owner. */
 export function suppressUnhandled<Result>(source: Promise<Result>): Promise<Result> {
   return TrackedPromise.of(source, (promise) => void promise.observe(() => undefined))
 }
 
 /** The promises of one endpoint. */
 interface WatchedPromises {
-  /** Answers the promise of `work` as user code gets it. */
+  /** Returns the promise of `work` as user code gets it. */
   readonly watch: <Result>(work: () => Promise<Result>) => Promise<Result>
   /** Waits until all of them are settled (W3). @throws the first rejection that user code has not handled */
   readonly settled: () => Promise<void>
@@ -84,12 +84,12 @@ export function watchPromises(): WatchedPromises {
     watch: (work) => TrackedPromise.of(work(), track),
     async settled() {
       do {
-        // A handler of one of them may begin another one.
+        // A handler of one promise may begin another one.
         while (pending.size > 0) await Promise.all(pending)
-        // So may code that awaits a promise of its own behind one of them.
+        // Code that awaits its own promise after one of them may do so too.
         await turnOfEvents()
       } while (pending.size > 0)
-      // Looked at only now (W2): user code may await a promise after it was rejected.
+      // Checked only now (W2), because user code may await a promise after its rejection.
       const unhandled = rejected.find(({ promise }) => !promise.isHandled)
       if (unhandled !== undefined) throw unhandled.reason
     },

@@ -1,9 +1,9 @@
 /**
- * Work that a call starts beside its answer: scheduled effects, queued tool calls, and custom events.
+ * The work that a call starts besides its answer: scheduled effects, queued tool calls and custom events.
  *
  * Invariants:
  * K1: effects and tool calls are committed with the call's outcome (T9), and their ids are the same in each attempt.
- * K2: events are stored at once, whatever becomes of the call; a store that is down costs the call nothing.
+ * K2: events are stored at once, whatever the outcome of the call; an unavailable store does not fail the call.
  */
 import { createHash } from 'node:crypto'
 import { namedTool } from '../../definitions/plan/listed-tools.js'
@@ -20,7 +20,7 @@ import { appendToolInvocation } from '../../store/messages/status-line.js'
 import type { Writer } from '../../store/store.js'
 import { endEffect, insertEffect, scheduledEffects } from '../../store/threads/effects.js'
 import type { ActivityDependencies } from '../activity.js'
-import { boundedId, createTurns, scopeOf, senderOf, queueFull } from './journal.js'
+import { boundedId, createTurns, scopeOf, senderOf, warnQueueFull } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
@@ -38,7 +38,7 @@ type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' 
 /** The work that one call starts for its thread. */
 interface WorkOverlay {
   readonly members: EffectMembers & Pick<ThreadState, 'queueTool' | 'emit'>
-  /** Waits until all events of `emit` are stored, or their write has failed. */
+  /** Waits until all events of `emit` are stored or their write has failed. */
   readonly settled: () => Promise<void>
 }
 
@@ -67,7 +67,7 @@ function createEffectMembers(options: WorkOptions): EffectMembers {
   const inTurn = createTurns()
   let made = 0
 
-  /** A digest, so that ids do not grow when each effect schedules the next one for years. */
+  /** Makes a digest, so that ids do not grow when each effect schedules the next one for years. */
   function nextId(): string {
     const digest = createHash('sha256').update(JSON.stringify([threadId, origin.id, made++]))
     return `effect_${digest.digest('hex').slice(0, 20)}`
@@ -82,7 +82,7 @@ function createEffectMembers(options: WorkOptions): EffectMembers {
       throw new Error(
         `Expected at most ${LIMITS.effects} scheduled effects of a thread, got another one: remove some.`,
       )
-    // The delay begins now, and the call may have run for minutes.
+    // The delay begins now, although the call may have run for minutes.
     const start = now + Math.round(performance.now() - opened) * 1000
     const id = nextId()
     effects.schedule({ id, name, args: given, scheduledAt: start + Math.ceil(delay) * 1000, createdAt: now })
@@ -104,7 +104,7 @@ function createEffectMembers(options: WorkOptions): EffectMembers {
   }
 }
 
-/** Arguments as JSON. The effect's schema checks them when it runs, since the code may change until then. */
+/** Copies the arguments as JSON. The effect's schema checks them when it runs, since the code may change until then. */
 function effectArguments(name: string, args: unknown): JsonObject {
   const copy = jsonObjectCopy(args, `the arguments of the effect "${name}"`)
   const bytes = Buffer.byteLength(JSON.stringify(copy))
@@ -133,7 +133,7 @@ function createBufferedEffects(options: WorkOptions): BufferedEffects {
   const { threadId, journal, origin, now } = options
   const { store } = options.dependencies
   const added = new Map<string, ScheduledEffect>()
-  // An effect that runs does not see itself as scheduled.
+  // A running effect does not see itself as scheduled.
   const removed = new Set(origin.kind === 'effect' ? [origin.id] : [])
 
   return {
@@ -173,7 +173,7 @@ function createBufferedEffects(options: WorkOptions): BufferedEffects {
   }
 }
 
-/** Queues tool calls: behind those of the step, or outside of a step as items of the queue. */
+/** Creates the member that queues tool calls: behind those of the step, or, outside of a step, as items of the queue. */
 function createQueueTool(options: WorkOptions): ThreadState['queueTool'] {
   const { journal, origin } = options
   let made = 0
@@ -210,14 +210,14 @@ async function commitTool(
   const { run, step, side } = origin
   if (run === null || step === null || side === null) {
     const staged = await stageQueuedTool(tx, tool)
-    // The caller of an endpoint can still be told. Elsewhere the warning is an event.
+    // The caller of an endpoint gets an error. Elsewhere the warning is an event.
     if (staged === 'queue_full' && origin.kind === 'endpoint')
       throw new MessageRejectedError(
         threadId,
         `Expected at most ${LIMITS.queuedItems} queued items, got another tool: wait until some are delivered.`,
       )
     if (staged === 'staged') return { operations: [operation] }
-    return staged === 'queue_full' ? { events: [queueFull(origin)] } : {}
+    return staged === 'queue_full' ? { events: [warnQueueFull(origin)] } : {}
   }
   const scope = scopeOf(origin)
   const { toolCallId, name } = given
@@ -228,7 +228,7 @@ async function commitTool(
   return { operations: [operation], events: [status, created] }
 }
 
-/** Checks the name alone: `executeTool` gives a name that no tool has an error result. */
+/** Checks only the name's shape: `executeTool` returns an error result for an unknown tool. */
 function checkToolName(name: unknown): string {
   if (typeof name === 'string' && name.length > 0 && name.length <= LIMITS.nameLength) return name
   const came = typeof name === 'string' ? `one of ${name.length}` : kindOf(name)
@@ -237,7 +237,7 @@ function checkToolName(name: unknown): string {
   )
 }
 
-/** Custom events, which are stored while the call runs (K2). */
+/** Creates the member that emits custom events, which are stored while the call runs (K2). */
 function createEmitter({
   dependencies: { store },
   threadId,
@@ -248,12 +248,12 @@ function createEmitter({
   let emitted = 0
   let writing: Promise<void> | undefined
 
-  /** Events that come while a transaction waits share the next one. */
+  /** Events that arrive during a transaction share the next one. */
   async function write(): Promise<void> {
     while (waiting.length > 0) {
       const events = waiting
       waiting = []
-      // The call does not fail by its events (K2).
+      // A failed write of events does not fail the call (K2).
       await store.write((tx) => appendEvents(tx, { threadId, events, now })).catch(() => undefined)
     }
     writing = undefined

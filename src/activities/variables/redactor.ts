@@ -1,9 +1,9 @@
 /**
- * T5: redacts the secrets that a state has given to code: in its texts, `[secret NAME]` stands in place of the value.
- * Owns: which secrets one state has given out, and where texts are searched in values.
+ * T5: redacts the secrets that a state has given to code: `[secret NAME]` replaces the value in texts.
+ * Owns: which secrets one state has given out, and which parts of values are searched.
  * Does not own: the secrets that the process knows (`store/known-secrets.ts`).
- * It finds the value as it is, without the blanks around it, and as JSON and URLs write it. It does not find what code
- * has made of a value (base64, a digest, a part), nor values so short that ordinary words hold them.
+ * It finds a value unchanged, without surrounding blanks, and as JSON and URLs encode it. It does not find values that code
+ * has transformed (base64, a digest, a part), nor values so short that ordinary words contain them.
  */
 import { createTextRedactor } from '../../store/known-secrets.js'
 import type { TextRedactor } from '../../store/known-secrets.js'
@@ -12,15 +12,15 @@ import { readThrown } from '../thrown.js'
 /** The secrets that one state has given out. */
 export interface Redactor extends Omit<TextRedactor, 'empty'> {
   /**
-   * Redacts all texts of a value, with the names of its fields. A value without secrets is returned as it is; bytes
-   * are not searched.
+   * Redacts all texts of a value, including the names of its fields. A value without secrets is returned unchanged;
+   * bytes are not searched.
    */
   redactJson<Value>(value: Value): Value
   /** Redacts a thrown value, with its stack. */
   redactThrown(thrown: unknown): unknown
 }
 
-/** No JSON that is stored is as deep; without a bound a value could overflow the stack. */
+/** Stored JSON is never as deep; without a bound a value could overflow the stack. */
 const DEPTH = 500
 const TOO_DEEP = '[nested too deep]'
 
@@ -29,7 +29,7 @@ export function createRedactor(): Redactor {
   return {
     note: texts.note,
     redact: texts.redact,
-    // The shape stays the same: only texts differ, and fields that hold bytes stay.
+    // Redaction keeps the shape: only texts differ, and bytes stay.
     redactJson: <Value>(value: Value): Value =>
       texts.empty ? value : (walk(value, texts.redact, new Set()) as Value),
     redactThrown: (thrown) => (texts.empty ? thrown : redactThrown(thrown, texts.redact)),
@@ -42,7 +42,7 @@ function walk(value: unknown, redact: Redact, above: Set<object>): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value === 'number') return redactNumber(value, redact)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
-  // A ring is refused where the value is stored, because JSON cannot hold it.
+  // A cyclic value is refused where it is stored, because JSON cannot represent it.
   if (above.has(value)) return value
   if (above.size >= DEPTH) return TOO_DEEP
   above.add(value)
@@ -51,7 +51,7 @@ function walk(value: unknown, redact: Redact, above: Set<object>): unknown {
   return redacted
 }
 
-/** A number is only redacted if the secret is all of it. */
+/** Redacts a number only if the secret is the whole number. */
 function redactNumber(value: number, redact: Redact): unknown {
   const text = redact(String(value))
   return /^\[secret .*\]$/.test(text) ? text : value

@@ -11,7 +11,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { resolveVariables, shownValues } from './variables.js'
 import type { ResolvedVariable, VariableScope } from './variables.js'
 
-/** Renders the system text of a prompt. Variables are resolved anew at each step. */
+/** Renders the system text of a prompt. Variables are resolved anew in each step. */
 export async function withVariables<Prompt extends PromptContent & { readonly name: string }>(
   dependencies: ActivityDependencies,
   scope: Omit<VariableScope, 'prompt'>,
@@ -43,8 +43,8 @@ function renderSystem(
 const YES: ReadonlySet<string> = new Set(['true', '1', 'yes'])
 
 /**
- * The subagents of a prompt that its thread may start now, in the order of the prompt: those without a flag, and those
- * whose flag is on. A flag without a value, or whose value is a secret, is off.
+ * Returns the subagents of a prompt that its thread may start now, in the prompt's order: those without a flag, and those
+ * whose flag is on. A flag that has no value or is a secret is off.
  */
 export async function enabledSubagents(
   dependencies: ActivityDependencies,
@@ -57,7 +57,7 @@ export async function enabledSubagents(
   return subagents.filter(({ optional }) => optional === null || isOn(values.get(optional)))
 }
 
-/** Standard Agents reads flags in any letter case, with any blanks around them. */
+/** Standard Agents reads flags in any letter case and ignores surrounding blanks. */
 function isOn(value: string | undefined): boolean {
   return value !== undefined && YES.has(value.trim().toLowerCase())
 }
@@ -69,12 +69,12 @@ export interface ActivePrompt {
   readonly prompt: PromptContent & { readonly name: string }
 }
 
-/** The scope in which the variables of the prompt are resolved. */
+/** Returns the scope in which the prompt's variables are resolved. */
 export function scopeOf({ input, content, prompt }: ActivePrompt): VariableScope {
   return { threadId: input.threadId, agent: input.agent, content, prompt: prompt.name }
 }
 
-/** The subagents that are enabled now: a model may call one that it was offered before (SA-R-07.3a). */
+/** Returns the subagents that are enabled now: a model may call one that an earlier step offered (SA-R-07.3a). */
 export async function enabledNow(
   dependencies: ActivityDependencies,
   active: ActivePrompt,
@@ -82,14 +82,13 @@ export async function enabledNow(
   return enabledSubagents(dependencies, scopeOf(active), active.prompt)
 }
 
-/** The refusal of a subagent that is not enabled, in words for the model. */
+/** The refusal of a subagent that is not enabled, as text for the model. */
 export function notEnabled(agent: string): readonly [reason: string, errorCode: string] {
   return [`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled']
 }
 
 /**
- * The tools that a prompt may call while these subagents are enabled; resumable subagents are called by the lifecycle
- * tools.
+ * Returns the tools that a prompt may call while these subagents are enabled. Lifecycle tools call resumable subagents.
  */
 export function offeredTools(
   { tools, subagents }: Pick<PromptContent, 'tools' | 'subagents'>,
@@ -100,7 +99,7 @@ export function offeredTools(
   return [...called, ...lifecycleTools(enabled.filter(({ resumable }) => resumable !== null))]
 }
 
-/** The prompt with the tools that it may call now: flags are read anew in each step. */
+/** Returns the prompt with the tools that it may call now. Flags are read anew in each step. */
 export async function withOfferedTools<Prompt extends PromptContent & { readonly name: string }>(
   dependencies: ActivityDependencies,
   scope: Omit<VariableScope, 'prompt'>,

@@ -1,3 +1,9 @@
+/**
+ * The requests of runs for variables that have no value.
+ *
+ * Owns: the one request that a run may end with, and its end.
+ * Does not own: which variables are missing (variables.ts), requests of deferred subagents (subagents/prepare-child.ts).
+ */
 import { fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -25,25 +31,24 @@ function variablesRequestId(run: number): string {
 }
 
 /**
- * The open requests of earlier runs for variables. Those of deferred subagents are not among them: they outlive any
- * run.
+ * Returns the open requests of earlier runs for variables, without those of deferred subagents, which outlive any run.
  */
 export async function openVariablesRequests(db: Reader, threadId: string): Promise<readonly PendingRecord[]> {
-  // Beside the requests of deferred subagents a thread has few: one for the current call, and one for variables.
+  // Besides the requests of deferred subagents a thread has at most two: one for the current call and one for variables.
   const open = await openRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
   return open.filter((request) => request.kind === 'variables' && deferredChildOf(request) === null)
 }
 
-interface Asked extends RequiredVariables {
+interface RequestedVariables extends RequiredVariables {
   readonly agent: string
   readonly now: Micros
 }
 
-/** Requests the variables that a run lacks, by name: the values come with `setEnv`. Returns the request's id. */
+/** Requests the missing variables of a run by name; `setEnv` supplies the values. Returns the request's id. */
 export async function openVariablesRequest(
   tx: Writer,
   { threadId, run }: RunOfThread,
-  { agent, required, missing, now }: Asked,
+  { agent, required, missing, now }: RequestedVariables,
 ): Promise<string> {
   const id = variablesRequestId(run)
   const detail = { agent, required, missing }
@@ -62,7 +67,7 @@ interface Supersession {
   readonly now: Micros
 }
 
-/** Ends the requests of earlier runs: what they asked for has a value now, or is requested anew. */
+/** Ends the requests of earlier runs: their variables have values now, or are requested anew. */
 export async function endVariablesRequests(
   tx: Writer,
   { threadId, requests, decision, now }: Supersession,
@@ -75,7 +80,7 @@ export async function endVariablesRequests(
   await appendEvents(tx, { threadId, events, now })
 }
 
-/** The variables that a blocked run waits for; none if it was blocked by something else. */
+/** Returns the variables that blocked a run; none if something else blocked it. */
 export async function missingOfRun(db: Reader, { threadId, run }: RunOfThread): Promise<readonly string[]> {
   const request = await findRequest(db, threadId, variablesRequestId(run))
   const missing = request?.detail?.['missing']

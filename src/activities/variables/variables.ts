@@ -1,10 +1,10 @@
 /**
  * Resolves the variables of one thread: its own value, else that of its parents unless a graph on the way down scopes
- * the name, else the worker's, the agent's, the prompt's.
- * Owns: this order, what agent graphs declare as scoped, and which names are secrets.
+ * the name, else that of the worker, the agent or the prompt.
+ * Owns: this order, which names agent graphs declare as scoped or secret, and which required variables are missing.
  * Does not own: storing and sealing values (`store/`).
- * Values of parents are looked up at each read; nothing is copied. A value that a thread was given when it was started
- * holds for its whole graph: also for subagents that scope the name.
+ * Values of parents are looked up at each read and never copied. A value that a thread got at its start holds for its
+ * whole graph, including subagents that scope the name.
  */
 
 import type { VariableDefinition } from '../../definitions/agent.js'
@@ -37,7 +37,7 @@ export interface ResolvedVariable {
   readonly open: () => string
 }
 
-/** Resolves names; those without a value are left out. */
+/** Resolves the names; names without a value are left out. */
 export async function resolveVariables(
   dependencies: ActivityDependencies,
   scope: VariableScope,
@@ -51,7 +51,7 @@ export async function resolveVariables(
     const record = stored.get(name)
     const found =
       record === undefined
-        ? givenVariable(dependencies, scope, name)
+        ? findDefault(dependencies, scope, name)
         : {
             type: declaredType(scope, name) ?? record.type,
             open: () => openVariable(store.secrets, record),
@@ -61,7 +61,7 @@ export async function resolveVariables(
   return resolved
 }
 
-/** The declared type of a name in the prompt and its tools; any declaration as a secret makes it one. */
+/** Returns the declared type of a name in the prompts; one declaration as a secret makes it a secret. */
 export function declaredType({ content }: VariableScope, name: string): VariableType | undefined {
   const declared = Object.values(content?.prompts ?? {}).flatMap(({ variables }) =>
     variables.flatMap((variable) => (variable.name === name ? [variable.type] : [])),
@@ -74,7 +74,7 @@ interface Lookup {
   readonly names: readonly string[]
 }
 
-/** The names whose values this thread, or one above it, was given for its whole graph. */
+/** Returns the names whose values this thread, or one above it, got at its start for its whole graph. */
 async function graphValues(
   db: Reader,
   threadId: string,
@@ -120,10 +120,10 @@ async function parentOf(db: Reader, threadId: string): Promise<{ id: string; age
 }
 
 /**
- * A value that no thread holds: of the worker, the agent or the prompt. Values in definitions are stored in plain
- * text, so they are no secrets.
+ * Finds a value of the worker, the agent or the prompt. Values in definitions are stored in plain text, so they are not
+ * secrets.
  */
-function givenVariable(
+function findDefault(
   { env }: ActivityDependencies,
   scope: VariableScope,
   name: string,
@@ -138,12 +138,12 @@ function givenVariable(
   return { type: declaredType(scope, name) ?? undeclared, open: () => value }
 }
 
-/** A variable may be named `constructor`, so only own properties count. */
+/** Reads own properties only, because a variable may be named `constructor`. */
 function ownValue(values: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
   return values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-/** The names that an agent's graph declares as scoped: a thread of that agent does not get them from its parent. */
+/** Returns the names that an agent's graph declares as scoped: its threads do not inherit them from their parents. */
 function scopedNames(registry: Registry, agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, scoped }) => (scoped === true ? [name] : [])))
@@ -160,8 +160,8 @@ interface GraphPrompt {
 const known = new WeakMap<Registry, Map<string, readonly GraphPrompt[]>>()
 
 /**
- * All prompts that a thread of this agent may run, itself or in threads below it: its own, those they reach as tools,
- * and those of the agents that they start or hand over to. Agents that this worker does not have are left out.
+ * Returns all prompts that a thread of this agent may run, itself or in threads below it: its own, those that they call
+ * as tools, and those of the agents that they start or hand off to. Agents that this worker does not have are left out.
  */
 export function agentGraph(registry: Registry, agent: string): readonly GraphPrompt[] {
   const graphs = known.get(registry) ?? new Map<string, readonly GraphPrompt[]>()
@@ -173,7 +173,7 @@ export function agentGraph(registry: Registry, agent: string): readonly GraphPro
 
 function collect(registry: Registry, first: string): readonly GraphPrompt[] {
   const graph: GraphPrompt[] = []
-  // The iteration of a set reaches what is added to it on the way.
+  // Iterating a set also reaches elements that are added during the iteration.
   const agents = new Set([first])
   for (const agent of agents) {
     const content = buildPlan(registry, agent)
@@ -187,7 +187,7 @@ function collect(registry: Registry, first: string): readonly GraphPrompt[] {
   return graph
 }
 
-/** The values of these variables that are no secrets (T5); those without a value are left out. */
+/** Returns the values that are not secrets (T5); names without a value are left out. */
 export async function shownValues(
   dependencies: ActivityDependencies,
   scope: VariableScope,
@@ -197,15 +197,15 @@ export async function shownValues(
   return new Map([...found].flatMap(([name, { type, open }]) => (type === 'text' ? [[name, open()]] : [])))
 }
 
-/** The variables that a prompt requires, and those of them that have no value. */
+/** The required variables of a prompt, and those of them that have no value. */
 export interface RequiredVariables {
   readonly required: readonly string[]
   readonly missing: readonly string[]
 }
 
 /**
- * Finds the required variables of a prompt, its tools, and the prompts among them that have no value. It opens no
- * secret.
+ * Finds the required variables of a prompt, including those of its tools and nested prompts, and which of them have no
+ * value. Opens no secret.
  */
 export async function missingVariables(
   dependencies: ActivityDependencies,
@@ -234,13 +234,13 @@ interface NewSubagent {
   /** The parent's thread. */
   readonly threadId: string
   readonly agent: string
-  /** The names that the parent hands over. */
+  /** The names whose values the parent passes on. */
   readonly given: ReadonlySet<string>
 }
 
 /**
- * The required variables that a new subagent does not get from its parent: those that its graph, anywhere below it,
- * declares as scoped. Values of the worker, of its agents and prompts count.
+ * Finds the required variables that a new subagent does not inherit because a prompt of its graph declares them as scoped,
+ * and which of them have no value. Values of the worker, of agents and of prompts count.
  */
 export async function missingScoped(
   { registry, store, env }: ActivityDependencies,

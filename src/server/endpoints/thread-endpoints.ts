@@ -145,7 +145,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
     content: 'missing' in plan ? null : plan,
     signal,
     invokeTool: invokeInPlace({ registry, threadId, signal }),
-    tell: tellWorkflows(context, { threadId, parent: thread.parent_thread_id }),
+    sendSignal: tellWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })
 }
 
