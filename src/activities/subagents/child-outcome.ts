@@ -1,3 +1,9 @@
+/**
+ * The result of a call that waited for children.
+ *
+ * Owns: the outcome of each child for the call, and the records of children that closed or timed out.
+ * Does not own: the texts of reports and groups (report-text.ts), the commit of the result (tool/commit-result.ts).
+ */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CompleteCallInput, Completion } from '../../protocol/activities.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
@@ -16,7 +22,7 @@ import type { HeldCall } from '../tool/held-call.js'
 import { recordClosedChild } from './closed-child.js'
 import { groupFiles, groupText, nameOfChild, reportText, SILENT_END } from './report-text.js'
 
-/** A child that the call has waited for, and its outcome. */
+/** A child of the call, and its outcome. */
 interface Answered {
   readonly reference: string
   readonly child: ChildRecord | null
@@ -32,8 +38,7 @@ interface Waiting {
 }
 
 /**
- * The result of a call that waited for children: all of them have answered or closed, or are waited for no longer
- * (T7).
+ * Builds the result of a call that waited for children: each of them has reported, closed or timed out (T7).
  */
 export async function resultOfChildren(
   store: Store,
@@ -61,7 +66,7 @@ export async function resultOfChildren(
       ...(!isGroup && messageId !== null && { reportId: messageId }),
       opening: async (tx) => {
         for (const one of answered) await recordEnd(tx, call, one)
-        if (isGroup) await dropTaken(tx, call, answered)
+        if (isGroup) await dropIncluded(tx, call, answered)
         return []
       },
     },
@@ -86,8 +91,7 @@ function answerOf(
 }
 
 /**
- * The text is the mapped payload and nothing else; the registry note names the reference by which a resumable child is
- * addressed.
+ * The text is only the mapped payload; the registry note names the reference of a resumable child.
  */
 function singleResult({ reference, outcome }: Answered): CallResult {
   const { kind, text, attachments, errorCode } = outcome
@@ -95,7 +99,7 @@ function singleResult({ reference, outcome }: Answered): CallResult {
   return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
 }
 
-/** The result of a group is an error only if no child has a result. */
+/** The result of a group is an error only if all of its children failed. */
 function groupResult(answered: readonly Answered[]): CallResult {
   const members = answered.map(({ reference, child, outcome }) => ({
     reference,
@@ -112,7 +116,7 @@ function groupResult(answered: readonly Answered[]): CallResult {
     : succeeded(text, { attachments, subagentId })
 }
 
-/** Records the end of a child that closed, or that the call waits for no longer. */
+/** Records the end of a child that closed or timed out. */
 async function recordEnd(
   tx: Writer,
   { input: { threadId }, scope, now }: HeldCall,
@@ -121,7 +125,7 @@ async function recordEnd(
   if (report.kind === 'closed')
     await recordClosedChild(tx, { threadId, reference, status: report.status, scope, now })
   if (report.kind !== 'timed_out' || child === null || child.resumable) return
-  // T8: its workflow is terminated, and nothing of it runs from here on; a later report is ignored.
+  // T8: its workflow is terminated, nothing of it runs from now on, and a later report is ignored.
   await requestTermination(tx, { threadId: reference, reason: 'Its parent waits no longer.', now })
   await recordClosedChild(tx, { threadId, reference, status: 'terminated', scope, now })
   const messageId = (await findChild(tx, threadId, reference))?.report?.messageId
@@ -132,8 +136,8 @@ async function recordEnd(
   })
 }
 
-/** Drops the reports whose text is in the result. */
-async function dropTaken(
+/** Drops the reports whose text the result contains. */
+async function dropIncluded(
   tx: Writer,
   { input: { threadId } }: HeldCall,
   answered: readonly Answered[],
@@ -143,8 +147,7 @@ async function dropTaken(
   await dropReports(tx, { threadId, references: taken.map(({ reference }) => reference), ids })
 }
 
-/** The outcome of a child for the call: its own words from the store, or what is known of its end (T7). */
-
+/** The outcome of a child for the call: its text from the store, or the known facts of its end (T7). */
 interface ChildOutcome {
   readonly kind: 'result' | 'failure' | 'notice'
   readonly text: string
@@ -161,7 +164,7 @@ interface AnsweringChild {
   /** Null: the thread has no such child. */
   readonly child: ChildRecord | null
   readonly report: CallReport
-  /** The milliseconds that the call waited at most, where they are known. */
+  /** The limit of the call in milliseconds, if it is known. */
   readonly timeout: number | null
 }
 
@@ -193,7 +196,7 @@ function textAfterLimit({ resumable, reference }: ChildRecord): string {
     : ` It was ended; its reference was ${reference}.`
 }
 
-/** The child may have reported to the store before it could signal its parent's workflow. */
+/** The child may have stored its report before it could signal its parent's workflow. */
 async function outcomeOfClosed(db: Reader, answered: AnsweringChild, status: string): Promise<ChildOutcome> {
   const stored = answered.child?.report ?? null
   if (stored?.invocations?.includes(answered.callId) === true)
@@ -202,7 +205,7 @@ async function outcomeOfClosed(db: Reader, answered: AnsweringChild, status: str
   return { ...FAILED, text, errorCode: 'subagent_closed' }
 }
 
-/** The text of the report that is named: a resumable child may have reported again since. */
+/** Returns the text of the named report: a resumable child may have reported again since. */
 async function outcomeOfReport(
   db: Reader,
   { threadId, reference, child }: AnsweringChild,
@@ -211,11 +214,11 @@ async function outcomeOfReport(
   const stored = child?.report ?? null
   const found = messageId === null ? null : await findMessage(db, threadId, messageId)
   const row = found?.subagent_id === reference ? found : null
-  const named = row === null ? null : reportIn(row, { reference, kind })
+  const named = row === null ? null : parseReport(row, { reference, kind })
   // The registry holds the newest report, whole.
   const isNewest = row === null || (stored !== null && row.content === reportText({ reference, ...stored }))
   const report = isNewest ? stored : named
-  // Anybody can send a signal that looks like a report (T10).
+  // Any client can send a signal that looks like a report (T10).
   if (report === null)
     return { ...FAILED, text: 'The subagent sent no report.', errorCode: 'subagent_failed' }
   const { text, attachments } = report
@@ -223,8 +226,8 @@ async function outcomeOfReport(
   return { kind: report.kind, text, attachments, errorCode, messageId: row?.id ?? null }
 }
 
-/** The child's own text, without the frame of its message. */
-function reportIn(
+/** Returns the child's own text without the frame of its message. */
+function parseReport(
   { content, attachments }: Message,
   { reference, kind }: { readonly reference: string; readonly kind: 'result' | 'failure' },
 ): StoredReport {

@@ -1,3 +1,9 @@
+/**
+ * The plan of a call that starts children: their inputs, or the reason why the call is refused.
+ *
+ * Owns: the checks of a call's arguments, the limits of children, and the variables that children get at their start.
+ * Does not own: rows and ids (prepare-child.ts).
+ */
 import type { AgentDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
@@ -27,7 +33,7 @@ import { nameOfChild } from './report-text.js'
 
 type Refused = Extract<RequestedChildren, { readonly kind: 'refused' }>
 
-/** Plans the children of a call: what they begin with, or why the call cannot be done, in words for the model. */
+/** The children of a call and their inputs, or the reason why the call is refused, as text for the model. */
 type ChildPlan =
   | Refused
   | {
@@ -35,25 +41,25 @@ type ChildPlan =
       readonly subject: Subject
       readonly children: readonly RequestedChild[]
       readonly depth: number
-      /** The values that the parent hands over. */
+      /** The values that the parent passes on. */
       readonly given: readonly GivenVariable[]
       /** The variables that they require. */
       readonly variables: RequiredVariables
     }
 
-interface Asking extends ActivePrompt {
+interface CallingPrompt extends ActivePrompt {
   readonly input: PrepareChildInput
 }
 
-export async function childPlan(
+export async function planChildren(
   dependencies: ActivityDependencies,
   call: HeldCall,
-  asking: Asking,
+  asking: CallingPrompt,
 ): Promise<ChildPlan> {
   const { name, arguments: rawJson } = call.row
   const asked =
     name === LIFECYCLE_TOOLS.create
-      ? await createRequest(dependencies, asking, rawJson)
+      ? await planInstance(dependencies, asking, rawJson)
       : await planByName(dependencies, call, asking)
   if (asked.kind === 'refused') return asked
   const { subject, children } = asked
@@ -63,7 +69,7 @@ export async function childPlan(
   const depth = ((await dependencies.store.read((db) => findThread(db, threadId)))?.depth ?? 0) + 1
   if (depth >= LIMITS.childDepth)
     return refusal(`Subagents are nested ${depth} deep here, the deepest they may be.`)
-  const given = await givenVariables(dependencies, call, { ...asking, binding: subject.binding })
+  const given = await resolveScopedEnv(dependencies, call, { ...asking, binding: subject.binding })
   if (typeof given === 'string') return refusal(given, 'no_secret_key')
   const names = new Set(given.map((variable) => variable.name))
   const variables = await missingScoped(dependencies, { threadId, agent: subject.agent.name, given: names })
@@ -74,7 +80,7 @@ export async function childPlan(
 async function planByName(
   dependencies: ActivityDependencies,
   { row }: HeldCall,
-  asking: Asking,
+  asking: CallingPrompt,
 ): Promise<RequestedChildren> {
   const { registry } = dependencies
   const binding = bindingOf(dependencies, asking, row.name)
@@ -85,15 +91,15 @@ async function planByName(
   }
   if (binding.optional !== null && !(await enabledNow(dependencies, asking)).includes(binding))
     return refusal(...notEnabled(binding.agent))
-  return directRequest(registry, { binding, agent }, row.arguments)
+  return planDirectCall(registry, { binding, agent }, row.arguments)
 }
 
 /**
- * The subagent as the active prompt lists it; the registry describes one that code has queued, which no prompt lists.
+ * Finds the subagent as the active prompt lists it. The registry describes one that code has queued and no prompt lists.
  */
 function bindingOf(
   { registry }: ActivityDependencies,
-  { prompt, input }: Asking,
+  { prompt, input }: CallingPrompt,
   name: string,
 ): SubagentContent {
   const { subagents } = prompt
@@ -131,11 +137,10 @@ async function problemOf(
   return null
 }
 
-/** `subagent_create`: a new instance of a resumable subagent, in the order of its checks. */
-
 type Fields = Readonly<Record<string, unknown>>
 
-async function createRequest(
+/** Plans `subagent_create`: a new instance of a resumable subagent. The first failed check decides the refusal. */
+async function planInstance(
   dependencies: ActivityDependencies,
   active: ActivePrompt,
   rawJson: string,
@@ -156,10 +161,14 @@ async function createRequest(
     waitForDefinition()
     return refusal(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_agent')
   }
-  return instanceOf(dependencies, { binding, agent }, fields)
+  return planNewInstance(dependencies, { binding, agent }, fields)
 }
 
-function instanceOf({ registry }: ActivityDependencies, subject: Subject, fields: Fields): RequestedChildren {
+function planNewInstance(
+  { registry }: ActivityDependencies,
+  subject: Subject,
+  fields: Fields,
+): RequestedChildren {
   const { binding, agent } = subject
   const name = givenText(fields, 'name')
   if (name === null)
@@ -182,7 +191,7 @@ function instanceOf({ registry }: ActivityDependencies, subject: Subject, fields
   }
 }
 
-/** The arguments are optional: the message is the task. */
+/** The arguments are optional, because the message states the task. */
 function argumentsOf(
   schema: Parameters<typeof parseArguments>[0],
   given: unknown,
@@ -191,9 +200,9 @@ function argumentsOf(
 }
 
 /**
- * A call of a subagent by its own name: its arguments are those of the child, or a list of them for several children.
+ * Plans a call of a subagent by its own name. Its arguments are those of the child, or a list of them for several children.
  */
-function directRequest(registry: Registry, subject: Subject, rawJson: string): RequestedChildren {
+function planDirectCall(registry: Registry, subject: Subject, rawJson: string): RequestedChildren {
   const children: RequestedChild[] = []
   const texts = subject.binding.fanOut ? itemsOf(rawJson) : [rawJson]
   if (typeof texts === 'string') return refuseArguments(texts)
@@ -206,7 +215,7 @@ function directRequest(registry: Registry, subject: Subject, rawJson: string): R
   return { kind: 'requested', subject, children }
 }
 
-/** The arguments of each child, as JSON. */
+/** Returns the arguments of each child as JSON, or a sentence for the model. */
 function itemsOf(rawJson: string): readonly string[] | string {
   const parsed = parseObject(rawJson)
   if (!parsed.ok) return parsed.problem
@@ -217,7 +226,7 @@ function itemsOf(rawJson: string): readonly string[] | string {
   return `Expected "items" as a list of 1 to ${LIMITS.fanOut} arguments, got ${came}.`
 }
 
-/** One child; a sentence for the model if its arguments are invalid. */
+/** Returns one child, or a sentence for the model if its arguments are invalid. */
 function childOf(registry: Registry, { binding, agent }: Subject, rawJson: string): RequestedChild | string {
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, rawJson)
   if (!parsed.ok) return parsed.problem
@@ -229,15 +238,15 @@ function childOf(registry: Registry, { binding, agent }: Subject, rawJson: strin
   return { name, message, paths }
 }
 
-/** A variable that a child gets as its own. */
+/** A variable that a child gets at its start. */
 interface GivenVariable {
   readonly name: string
   readonly value: string
   readonly type: 'text' | 'secret'
 }
 
-/** The values of `scopedEnv` that the parent hands over; a sentence where a secret among them cannot be stored. */
-async function givenVariables(
+/** Resolves the values of `scopedEnv`, or returns a sentence if a secret among them cannot be stored. */
+async function resolveScopedEnv(
   dependencies: ActivityDependencies,
   { input, row }: HeldCall,
   asking: ActivePrompt & { readonly binding: SubagentContent },
@@ -245,7 +254,7 @@ async function givenVariables(
   const { store, registry } = dependencies
   const { agent, immediate } = asking.binding
   if (immediate === null || immediate.scopedEnv.length === 0) return []
-  // The runtime makes the calls of immediate subagents only; any other call is made by a model or by code.
+  // Only calls of immediate subagents are made by the runtime; models and code make all others.
   const holder = await store.read((db) => findMessage(db, input.threadId, row.message_id))
   if (holder?.metadata?.['immediate'] !== true) return []
   const values = await resolveVariables(dependencies, scopeOf(asking), immediate.scopedEnv)
@@ -258,27 +267,27 @@ async function givenVariables(
   return `The subagent "${agent}" is to be given the secret ${sealed.name}, and this worker has no EVERTHREAD_SECRET_KEY.`
 }
 
-/** The names that the child's graph declares as secrets. */
+/** Returns the names that the child's graph declares as secrets. */
 function secretNames(registry: ActivityDependencies['registry'], agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, type }) => (type === 'secret' ? [name] : [])))
 }
 
-/** The beginning of one child. */
+/** The input of one child. */
 interface RequestedChild {
   /** The name of the instance. */
   readonly name: string
   readonly message: string
-  /** Paths of the parent's files that it gets. */
+  /** Paths of the parent's files that are copied to it. */
   readonly paths: readonly string[]
 }
 
-/** The children that a call requests, or why they cannot be started, in words for the model. */
+/** The children that a call requests, or the reason why they cannot be started, as text for the model. */
 type RequestedChildren =
   | { readonly kind: 'refused'; readonly result: CallResult }
   | { readonly kind: 'requested'; readonly subject: Subject; readonly children: readonly RequestedChild[] }
 
-/** The agent of the children, and how it is bound. */
+/** The agent of the children and its binding in the prompt. */
 interface Subject {
   readonly binding: SubagentContent
   readonly agent: AgentDefinition
@@ -296,7 +305,7 @@ function refuseArguments(reason: string): ReturnType<typeof refusal> {
   return refusal(reason, 'invalid_arguments')
 }
 
-/** Why no more instances of a subagent may start, and what to do instead; null while there is room. */
+/** Explains why no more instances of a subagent may start, and what to do instead; null below the limit. */
 export async function instanceCapProblem(
   db: Reader,
   threadId: string,

@@ -13,9 +13,8 @@ import { Context } from '../temporal-activity.js'
 import type { Micros } from '../../protocol/time.js'
 
 /**
- * The activity `checkChildren`: finds children whose close event can no longer reach their parent, and reports that
- * did not reach it (T7). An answer that would be too large (T10) ends before the child whose reports do not fit; the
- * next check begins with that child.
+ * The activity `checkChildren`: finds children whose close event can no longer reach their parent, and reports that did
+ * not reach it (T7). A large answer (T10) ends before the child whose reports do not fit; the next check begins there.
  */
 export async function checkChildren(
   { store }: Pick<ActivityDependencies, 'store'>,
@@ -26,8 +25,8 @@ export async function checkChildren(
     const missed: ChildReport[] = []
     let bytes = 0
     for (const [index, reference] of references.entries()) {
-      const status = await closeStatus(reference)
-      // Reports that it sent before it closed come first.
+      const status = await findCloseStatus(reference)
+      // Reports from before the close come first.
       const reports = await store.read((db) => missedReports(db, reference, taken[index] ?? 0))
       const found = status === null ? [] : [{ reference, status }]
       bytes += Buffer.byteLength(JSON.stringify([reports, found]))
@@ -40,8 +39,8 @@ export async function checkChildren(
   })
 }
 
-/** Temporal's status of a child that is closed or unknown; null while it runs. */
-export async function closeStatus(reference: string): Promise<string | null> {
+/** Returns Temporal's status of a closed or unknown child; null while it runs. */
+export async function findCloseStatus(reference: string): Promise<string | null> {
   try {
     const { status } = await Context.current().client.workflow.getHandle(reference).describe()
     return status.name === 'RUNNING' || status.name === 'PAUSED' ? null : status.name.toLowerCase()
@@ -61,8 +60,8 @@ interface ClosedChild {
 }
 
 /**
- * Records a child that closed without a report, in its parent's registry and event log, whatever becomes of it there
- * (T7). An end that the registry has already stays.
+ * Records a child that closed without a report in its parent's registry and event log (T7). An end that the registry
+ * already has is kept.
  */
 export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promise<void> {
   const { threadId, reference, status, scope, now } = closed

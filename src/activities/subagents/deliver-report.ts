@@ -25,13 +25,13 @@ import { microseconds } from '../scope.js'
 import { withCutNote } from '../tool/call-result.js'
 import { TRY_AGAIN } from '../turn/answer-facts.js'
 import { missingOfRun } from '../variables/variables-requests.js'
-import { cutToFit, reportText } from './report-text.js'
+import { truncateToFit, reportText } from './report-text.js'
 
 /**
  * The activity `deliverReport`: writes a child's report into its parent's store, files included, before the parent's
  * workflow gets the signal (T2).
- * Owns: what a session comes to, and which message and registry entry its parent gets.
- * Does not own: the signal, which the workflow sends, and the text around a report (`report-text.ts`).
+ * Owns: the outcome of a session, and the message and registry entry that its parent gets.
+ * Does not own: the signal, which the workflow sends, and the frame of a report's text (`report-text.ts`).
  * A report is delivered once; a parent that is terminated or deleted takes none.
  */
 export async function deliverReport(
@@ -42,7 +42,7 @@ export async function deliverReport(
     dependencies.store.write(async (tx): Promise<DeliverReportAnswer> => {
       const answer = await deliverOnce(tx, dependencies, input)
       if (answer.type === 'parent_gone' || input.closes) return answer
-      // No other activity may have reported the termination.
+      // This may be the only activity that can report the termination.
       const thread = await findThread(tx, input.threadId)
       return thread?.terminate_requested_at == null ? answer : { ...answer, terminated: true }
     }),
@@ -69,7 +69,7 @@ async function deliverOnce(
   return answer
 }
 
-/** The previous answer was lost: facts that are new are stored. */
+/** Stores new facts when the previous answer was lost. */
 async function deliverAgain(
   tx: Writer,
   { threadId, facts, ...input }: DeliverReportInput,
@@ -78,7 +78,7 @@ async function deliverAgain(
   const events = newFacts(facts, operation)
   if (events.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
-    // Written by `deliverOnce`: the store's boundary.
+    // `deliverOnce` wrote the detail as an object.
     const detail = { ...(operation.detail as object), ...storedFacts(events, operation) }
     await amendOperation(tx, { threadId, id: operation.id, detail })
   }
@@ -91,9 +91,9 @@ async function deliver(
   input: DeliverReportInput,
 ): Promise<DeliverReportAnswer> {
   const { parent, threadId: reference, closes, invocations, sessionCall } = input
-  if (!(await takesReports(tx, parent.threadId))) return { type: 'parent_gone' }
+  if (!(await acceptsReports(tx, parent.threadId))) return { type: 'parent_gone' }
   const child = await findChild(tx, parent.threadId, reference)
-  // The parent waits for the child no longer: a call that timed out has its result.
+  // The parent no longer waits for the child: a call that timed out has its result.
   if (child !== null && child.closed_at !== null)
     return { type: 'delivered', kind: 'notice', messageId: null }
   if (closes && invocations.length === 0 && sessionCall === null) return writeClosing(tx, { input, child })
@@ -101,7 +101,7 @@ async function deliver(
 }
 
 /** T8: the parent's row is the authority. */
-async function takesReports(db: Reader, threadId: string): Promise<boolean> {
+async function acceptsReports(db: Reader, threadId: string): Promise<boolean> {
   const thread = await db
     .selectFrom('threads')
     .select(['terminate_requested_at', 'closed_at'])
@@ -117,7 +117,7 @@ interface Reporting {
   readonly payload: SessionPayload
 }
 
-/** Writes the report into the parent's store: at most one message, and the registry in any case. */
+/** Writes the report into the parent's store: always into the registry, and at most one message. */
 async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverReportAnswer> {
   const { input, child, payload } = reporting
   if (child?.parent_communication === 'explicit') {
@@ -136,14 +136,14 @@ async function writeReport(tx: Writer, reporting: Reporting): Promise<DeliverRep
 }
 
 /**
- * Whether the call that started the group answers for this report: once, from the registry. A later session of the
- * child is its own.
+ * Tests whether the group's call takes this report from the registry, which it does once. A later session of the child is
+ * reported separately.
  */
 function isReportedWithGroup({ child, input }: Reporting): boolean {
   return child?.spawn_group_id != null && input.invocations.includes(child.spawn_group_id)
 }
 
-/** Records the end of a child that owes no answer, in its parent's registry; there is no message. */
+/** Records the end of a child without a pending call in its parent's registry, without a message. */
 async function writeClosing(
   tx: Writer,
   { input, child }: Omit<Reporting, 'payload'>,
@@ -160,37 +160,41 @@ async function writeClosing(
 }
 
 /** The message and files of a report. */
-interface Means {
+interface ReportMessage {
   readonly attachments: readonly AttachmentRef[]
   readonly messageId: string | null
 }
 
 /** Saves the report. The text of a child that reports explicitly is not kept in its parent's store. */
-async function register(tx: Writer, { input, payload }: Reporting, means: Means | null): Promise<void> {
+async function register(
+  tx: Writer,
+  { input, payload }: Reporting,
+  message: ReportMessage | null,
+): Promise<void> {
   const { parent, threadId: reference, report: number, closes, reason } = input
   const { kind, text } = payload
   const ended = kind === 'result' ? 'completed' : 'failed'
   await saveReport(tx, {
     ...{ parentThreadId: parent.threadId, reference, number },
-    report: means === null ? null : storedReport(input, { kind, text }, means),
+    report: message === null ? null : storedReport(input, { kind, text }, message),
     status: reason === 'terminated' ? 'terminated' : ended,
     ...(closes ? { closedAt: microseconds(input) } : {}),
   })
 }
 
 /**
- * The report as the registry keeps it, with the calls that it answers and its message: a parent that never receives it
- * finds it when it finds the child closed (T7).
+ * Builds the registry's entry, with the calls that the report answers and its message. A parent that missed the signal reads
+ * the entry when it finds the child closed (T7).
  */
 function storedReport(
   { invocations }: DeliverReportInput,
   words: Pick<StoredReport, 'kind' | 'text'>,
-  { attachments, messageId }: Means,
+  { attachments, messageId }: ReportMessage,
 ): StoredReport {
   return { ...words, attachments, ...(messageId !== null && { messageId }), invocations }
 }
 
-/** Stages the message. A full queue takes it too, because a parent may wait for this report (T7). */
+/** Stages the message, even into a full queue, because a parent may wait for this report (T7). */
 async function stage(
   tx: Writer,
   { input, payload: { kind, text } }: Reporting,
@@ -236,8 +240,8 @@ interface SessionPayload {
   readonly paths: readonly string[]
 }
 
-/** Ends that are regular for an agent without session tools. */
-const MEANT: ReadonlySet<StopReason> = new Set([
+/** Regular ends of an agent without session tools. */
+const REGULAR_ENDS: ReadonlySet<StopReason> = new Set([
   'stop_on_response',
   'answer_cut',
   'stop_tool',
@@ -248,8 +252,8 @@ const WORDLESS = 'The subagent ended its work without a text.'
 const FILES_ONLY = 'The subagent ended its work with files and without a text.'
 
 /**
- * The mapped payload of the session tool, with the files that models made. For an agent without session tools it is
- * the last message; any other session without a payload is a failure that says why.
+ * Returns the mapped payload of the session tool, with the files that models made. For an agent without session tools this
+ * is the last message; any other session without a payload is a failure with its reason.
  */
 async function sessionPayload(
   db: Reader,
@@ -262,11 +266,11 @@ async function sessionPayload(
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
     const named = [...new Set(session.attachments.map(({ path }) => path))]
-    // Without named files, the payload has those that models made.
+    // A payload without named files gets those that models made.
     const paths = kind === 'result' && named.length === 0 ? await made() : named
     return { kind, text: session.message, paths }
   }
-  if (MEANT.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
+  if (REGULAR_ENDS.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
     const words = await lastWords(db, { threadId, number: run })
     const paths = await made()
     const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
@@ -274,33 +278,33 @@ async function sessionPayload(
     return { kind: 'result', text, paths }
   }
   const missing = reason === 'blocked' ? await missingOfRun(db, input) : []
-  if (missing.length > 0) return { kind: 'failure', text: waitsForVariables(missing), paths: [] }
-  const text = [withoutResult(reason, failure), ...(await failureDetails(db, input))].join(' ')
+  if (missing.length > 0) return { kind: 'failure', text: missingVariablesText(missing), paths: [] }
+  const text = [noResultText(reason, failure), ...(await failureDetails(db, input))].join(' ')
   return { kind: 'failure', text, paths: [] }
 }
 
-/** Ends for which the error of a tool or a model says more than the reason. */
-const FAILED: ReadonlyMap<StopReason, 'tool' | 'model'> = new Map([
+/** Ends for which the error of a tool or a model explains more than the reason. */
+const FAILURE_SOURCES: ReadonlyMap<StopReason, 'tool' | 'model'> = new Map([
   ['repeated_tool_error', 'tool'],
   ['model_failed', 'model'],
   ['hook_blocked', 'model'],
 ])
 
-/** The error from the child's transcript, which its parent cannot read. */
+/** Quotes the error from the child's transcript, which its parent cannot read. */
 async function failureDetails(
   db: Reader,
   { threadId, run, reason }: DeliverReportInput,
 ): Promise<readonly string[]> {
-  const of = FAILED.get(reason)
+  const of = FAILURE_SOURCES.get(reason)
   const failure = of === undefined ? null : await lastFailure(db, { threadId, number: run }, of)
   if (failure === null) return []
-  const text = cutToFit(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
+  const text = truncateToFit(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
   return [failure.tool === null ? text : `The last error, of ${failure.tool}: ${text}`]
 }
 
 /**
- * Whether the agent has session tools. For an agent that this worker lacks it is assumed: the session has then ended
- * without its payload.
+ * Tests whether the agent has session tools. An agent that this worker lacks is assumed to have them, so its session counts
+ * as one without a payload.
  */
 async function hasSessionTools(db: Reader, registry: Registry, threadId: string): Promise<boolean> {
   const thread = await findThread(db, threadId)
@@ -311,14 +315,14 @@ async function hasSessionTools(db: Reader, registry: Registry, threadId: string)
   )
 }
 
-/** Why work that left no answer ended its run. */
+/** The reasons why an activity without an answer ended its run. */
 export const WITHOUT_ANSWER: Readonly<Record<FailureCause, string>> = {
   timed_out: 'its work could not be carried out for a day',
   failed: 'its work was failed for good, by an operator or by a worker that cannot do it',
   no_answer: 'its work was completed from outside with something that is no answer of it',
 }
 
-const WHY: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   stop_on_response: 'it stopped without a call of its session tool',
   answer_cut: 'its last answer was cut off by its limit of length, without a call of its session tool',
   stop_tool: 'it stopped without a call of its session tool',
@@ -336,14 +340,14 @@ const WHY: Readonly<Record<string, string>> = {
   terminated: 'it was terminated',
 }
 
-/** The text for a parent about a session that ended without a payload; the reason itself is in it. */
-function withoutResult(reason: StopReason, failure?: FailureCause): string {
-  const known = Object.hasOwn(WHY, reason) ? `: ${WHY[reason]}` : ''
+/** Returns the text for a parent about a session that ended without a payload, including the reason's code. */
+function noResultText(reason: StopReason, failure?: FailureCause): string {
+  const known = Object.hasOwn(REASONS, reason) ? `: ${REASONS[reason]}` : ''
   const why = failure === undefined ? known : `: ${WITHOUT_ANSWER[failure]}`
   return `The session ended without a result (${reason})${why}.`
 }
 
-/** The text for a parent about a session that waits for variables. Callers look for the code `env_required`. */
-function waitsForVariables(missing: readonly string[]): string {
+/** Returns the text for a parent about a session that lacks variables. Callers look for the code `env_required`. */
+function missingVariablesText(missing: readonly string[]): string {
   return `env_required: The subagent cannot go on, for these variables have no value: ${missing.join(', ')}. Once somebody has set them, it can be asked again.`
 }

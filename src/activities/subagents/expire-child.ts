@@ -17,8 +17,8 @@ import { failureText } from './report-text.js'
 import type { Micros } from '../../protocol/time.js'
 
 /**
- * The activity `expireChild`: the variables that a deferred subagent waits for did not come in time. Unless they came
- * after all, the subagent is closed before it ever ran, and its parent gets a failure (T7). It is done once.
+ * The activity `expireChild`: closes a deferred subagent whose variables did not arrive in time, before it ever ran, and
+ * stages a failure for its parent (T7). It does nothing if the request has closed, and takes effect once.
  */
 export async function expireChild(
   { store }: ActivityDependencies,
@@ -41,7 +41,7 @@ export async function expireChild(
 async function expire(tx: Writer, input: ExpireChildInput): Promise<string | null> {
   const { threadId, requestId, reference } = input
   const now = microseconds(input)
-  // T8: a thread that is terminated closes its requests and its children itself.
+  // T8: a terminated thread closes its requests and its children itself.
   if ((await openThread(tx, { threadId, start: null, createdAt: 0 })) === null) return null
   const [request] = await closeRequests(tx, { threadId, ids: [requestId] })
   if (request === undefined) return null

@@ -34,16 +34,16 @@ import { commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import type { Redactor } from '../variables/redactor.js'
-import { childPlan, instanceCapProblem } from './child-plan.js'
+import { planChildren, instanceCapProblem } from './child-plan.js'
 
 /**
- * The activity `prepareChild`: writes everything of the children of a call but their workflows: rows, files, first
- * messages and the parent's registry entries.
+ * The activity `prepareChild`: writes the rows, files, first messages and registry entries of a call's children. The
+ * parent's workflow starts theirs.
  * Owns: these rows, the ids of the children, and the requests of children that lack variables.
- * Does not own: what the children begin with (`child-plan.ts`), and their start, which is the parent's workflow's.
- * The ids are kept as the operation's answer, so that a retry or a reset finds the same children (T4). The children
- * are there with all that they begin with, or none of them is (T2). A call that cannot be done gets an error result;
- * so does a call whose children lack variables, and these children start once they have them.
+ * Does not own: the inputs of the children (`child-plan.ts`), and their start by the parent's workflow.
+ * The ids are kept as the operation's answer, so that a retry or a reset finds the same children (T4). All children are
+ * stored with their inputs, or none is (T2). A call that is refused gets an error result; so does a call whose children
+ * lack variables, and these children start once they have them.
  */
 export async function prepareChild(
   dependencies: ActivityDependencies,
@@ -53,20 +53,20 @@ export async function prepareChild(
     const { store } = dependencies
     const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
-    // Nothing outside of the store is done here.
+    // This activity has no effect outside of the store, so it can rerun.
     const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     const asking = { input, content, prompt: activePrompt(content, input) }
-    const plan = await childPlan(dependencies, call, asking)
+    const plan = await planChildren(dependencies, call, asking)
     if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
-    const made = await newChildren(dependencies, asking, plan)
+    const made = await createChildren(dependencies, asking, plan)
     try {
       if (plan.variables.missing.length === 0) return await startChildren(store, call, { plan, made })
       return await deferChildren(store, call, { plan, made, hooks })
     } catch (error) {
       if (!(error instanceof InstanceCapReached)) throw error
-      // The hooks of the transaction that was rolled back have run.
+      // The hooks of the rolled-back transaction have already run.
       const again = callHooks(dependencies, { input, content })
       return commitResult(store, call, failed(error.message, 'max_instances'), { hooks: again })
     }
@@ -119,13 +119,13 @@ interface Deferring {
 }
 
 interface Deferred extends NewChild {
-  /** Its holder may supply the values, so it must not be guessable. */
+  /** Whoever has this id may supply the values, so it must not be guessable. */
   readonly requestId: string
 }
 
 /**
- * Writes children that lack variables, and a request for each. The call gets an error result that says where the
- * values are taken. Each child starts once it has its values, and reports as a child that no call waits for.
+ * Writes children that lack variables, and a request for each. The call gets an error result that names the endpoint for
+ * the values. Each child starts once it has its values, and reports as a child without a pending call.
  */
 async function deferChildren(
   store: Store,
@@ -138,7 +138,7 @@ async function deferChildren(
     hooks,
     operations,
     opening: async (tx) => {
-      // They may be of an earlier try of the commit.
+      // The list may hold operations of an earlier try of the commit.
       operations.length = 0
       operations.push(
         ...(await writeDeferred(tx, store, { call, plan, deferred })),
@@ -165,9 +165,9 @@ async function writeDeferred(
   if (cap !== null) throw new InstanceCapReached(cap)
   const operations: ThreadOperation[] = []
   for (const child of deferred) {
-    // Each of them answers on its own, so they form no group.
+    // Each child reports separately, so they form no group.
     await writeChild(tx, store.secrets, { call, parent, plan, child, group: false, status: 'deferred' })
-    await ask(tx, call, { plan, child })
+    await requestVariables(tx, call, { plan, child })
     const { requestId, prepared } = child
     const expiresAt = at + LIMITS.deferredChild
     operations.push({ kind: 'defer_child', requestId, child: prepared, expiresAt })
@@ -175,7 +175,7 @@ async function writeDeferred(
   return operations
 }
 
-async function ask(
+async function requestVariables(
   tx: Writer,
   { input: { threadId }, scope, now }: HeldCall,
   { plan, child }: { readonly plan: PlannedChildren; readonly child: Deferred },
@@ -214,57 +214,56 @@ function deferredResult(
   return { ...failed('', CODE, { subagentId }), content }
 }
 
-type PlannedChildren = Extract<Awaited<ReturnType<typeof childPlan>>, { readonly kind: 'children' }>
+type PlannedChildren = Extract<Awaited<ReturnType<typeof planChildren>>, { readonly kind: 'children' }>
 
 /** A child that is being written. */
 type NewChild = PlannedChildren['children'][number] & {
   readonly prepared: PreparedChild
-  /** Its place among the children of its call, from 0. */
+  /** Its index among the children of its call. */
   readonly place: number
-  /** Writes what hooks did to it: after its row, before its first message. */
+  /** Commits the hooks' writes to it: after its row, before its first message. */
   readonly commitHooked: (tx: Writer) => Promise<void>
 }
 
 interface NewChildren {
   readonly children: readonly NewChild[]
-  /** Writes what hooks did to their parent, after the children. */
+  /** Commits the hooks' writes to the parent, after the children. */
   readonly commitParent: ChildHooks['commitParent']
 }
 
-/** Gives the children their ids, and runs the hooks of the parent for each. */
-async function newChildren(
+/** Assigns ids to the children and runs the parent's hooks for each. */
+async function createChildren(
   dependencies: ActivityDependencies,
   hooking: Hooking,
   { subject: { binding }, children: requested }: PlannedChildren,
 ): Promise<NewChildren> {
-  const hooks = childHooks(dependencies, hooking)
+  const hooks = openChildHooks(dependencies, hooking)
   const children: NewChild[] = []
   for (const [place, child] of requested.entries()) {
     const reference = randomUUID()
     const { agent, resumable } = binding
     const prepared = { reference, agent, messageId: randomUUID(), resumable: resumable !== null }
-    const commitHooked = await hooks.meet({ reference, agent })
+    const commitHooked = await hooks.runFor({ reference, agent })
     children.push({ ...child, prepared, commitHooked, place })
   }
   return { children, commitParent: hooks.commitParent }
 }
 
 /**
- * The hooks of a parent's prompt that see its new children. They run before the rows of a child are written, outside
- * of any transaction; what they did to both threads is committed with those rows (T9).
+ * The context of the hooks of a parent's prompt that get its new children. They run before the rows of a child are
+ * written, outside of any transaction; their writes to both threads are committed with those rows (T9).
  */
-
 interface Hooking {
   readonly input: PrepareChildInput
   readonly content: PlanContent
 }
 
-/** The hooks around all children of one call. They share one state of the parent, and so its bounds for one call. */
+/** The hooks around all children of one call. They share one state of the parent, and therefore its bounds for one call. */
 interface ChildHooks {
   /**
-   * Runs the hooks; returns what they did to the child, which is written after its row and before its first message.
+   * Runs the hooks. The returned function commits their writes to the child, after its row and before its first message.
    */
-  readonly meet: (child: HookedChild) => Promise<(tx: Writer) => Promise<void>>
+  readonly runFor: (child: HookedChild) => Promise<(tx: Writer) => Promise<void>>
   readonly commitParent: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
@@ -274,16 +273,16 @@ interface HookedChild {
   readonly agent: string
 }
 
-/** Opens the hooks. It costs nothing where the prompt has none. */
-function childHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
+/** Opens the hooks, at no cost if the prompt has none. */
+function openChildHooks(dependencies: ActivityDependencies, hooking: Hooking): ChildHooks {
   const { input, content } = hooking
   const { name: prompt, hooks: ids } = activePrompt(content, input)
   const promptPath = input.promptPath.length === 0 ? [prompt] : input.promptPath
-  // Ids of what the hooks write are made from this name.
+  // Ids of the hooks' writes are derived from this name.
   const name = `child_${input.callId}`
   const batch = stepBatch(dependencies, { input, content, ids, promptPath, name, recordsMissing: true })
   return {
-    async meet(child) {
+    async runFor(child) {
       if (!batch.has('after_subagent_created')) return async () => undefined
       const { redactor } = await batch.state()
       const opened = await openChild(dependencies, { ...child, input, redactor })
@@ -329,7 +328,7 @@ async function openChild(
     origin: { kind: 'hook', id: 'hooks_created', run: null, step: null, side: null },
     content: null,
     execution: null,
-    // A hook has both states; the batch records its failures, and redacts the secrets of both.
+    // A hook gets both states: the batch records its failures and redacts the secrets of both.
     redactor,
   })
 }
@@ -339,12 +338,12 @@ interface Written {
   readonly parent: ThreadRecord
   readonly plan: PlannedChildren
   readonly child: NewChild
-  /** The child is one of a group, which answers as one. */
+  /** The child belongs to a group, which has one result. */
   readonly group: boolean
   readonly status: 'running' | 'deferred'
 }
 
-/** Writes all rows of one child, in the transaction at hand. */
+/** Writes all rows of one child in the current transaction. */
 async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Promise<void> {
   const { call, plan, child } = written
   const { now } = call
@@ -368,7 +367,7 @@ async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Pro
   await registerChild(tx, written)
 }
 
-/** Microseconds: lists of children are ordered by it, so the children of one call differ by one. */
+/** Lists of children are ordered by this time, so the children of one call differ by one microsecond. */
 function creationTime({ call, child }: Written): number {
   return call.now + child.place
 }
@@ -428,5 +427,5 @@ function nameOf({ name }: NewChild): string {
   return name.trim().slice(0, LIMITS.nameLength)
 }
 
-/** Thrown inside a transaction to roll it back: another call has taken the last place. */
+/** Thrown inside a transaction to roll it back when another call has taken the last place. */
 class InstanceCapReached extends Error {}

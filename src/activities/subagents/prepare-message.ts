@@ -26,15 +26,15 @@ import type { HeldCall } from '../tool/held-call.js'
 import { givenPaths, givenText } from '../tool/tool-values.js'
 import { enabledNow, notEnabled } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
-import { closeStatus, recordClosedChild } from './closed-child.js'
+import { findCloseStatus, recordClosedChild } from './closed-child.js'
 import { nameOfChild } from './report-text.js'
 
 /**
  * The activity `prepareMessage` (`subagent_message`): stages a message for a resumable subagent, files first, before
  * its workflow gets the signal (T2).
- * Owns: which subagent is addressed, and the message's row.
+ * Owns: the choice of the addressed subagent, and the message's row.
  * Does not own: the signal, and the answer of the subagent.
- * A message that cannot be sent gets an error result; a subagent that is found closed is answered for (T7).
+ * A message that cannot be sent gets an error result. If the subagent turns out to be closed, its close is reported (T7).
  */
 export async function prepareMessage(
   dependencies: ActivityDependencies,
@@ -44,11 +44,11 @@ export async function prepareMessage(
     const { store } = dependencies
     const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
-    // Nothing outside of the store is done here.
+    // This activity has no effect outside of the store, so it can rerun.
     const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
-    const plan = await messagePlan(dependencies, call, {
+    const plan = await planMessage(dependencies, call, {
       input,
       content,
       prompt: activePrompt(content, input),
@@ -60,7 +60,7 @@ export async function prepareMessage(
   })
 }
 
-/** The workflow of the thread handles it as any close of a child. */
+/** Commits an error result; the thread's workflow handles the close like any close of a child. */
 async function commitClosed(
   { store }: ActivityDependencies,
   call: HeldCall,
@@ -82,7 +82,7 @@ async function commitClosed(
   })
 }
 
-/** A message to a subagent, or why it cannot be sent, in words for the model. */
+/** A message to a subagent, or the reason why it cannot be sent, as text for the model. */
 type MessagePlan =
   | { readonly kind: 'refused'; readonly result: CallResult }
   /** Its workflow is closed, with Temporal's status. */
@@ -97,7 +97,7 @@ type MessagePlan =
       readonly timeout: number | null
     }
 
-async function messagePlan(
+async function planMessage(
   dependencies: ActivityDependencies,
   { input: { threadId }, row }: HeldCall,
   active: ActivePrompt,
@@ -129,13 +129,13 @@ async function messagePlan(
     return refuse(...notEnabled(child.agent))
   const missing = await store.read((db) => missingFileProblem(db, threadId, paths))
   if (missing !== null) return refuse(missing, 'invalid_attachment')
-  const status = await closeStatus(reference)
+  const status = await findCloseStatus(reference)
   if (status !== null) return { kind: 'closed', child, status }
   const { blocking } = binding ?? child
   return { kind: 'message', child, text, paths, blocking, timeout: binding?.timeout ?? null }
 }
 
-/** The subagent as the active prompt lists it; the prompt of a handoff may not list it. */
+/** Finds the subagent as the active prompt lists it. The prompt after a handoff may not list it. */
 function bindingOf(
   { prompt: { subagents } }: ActivePrompt,
   { agent }: ChildRecord,
@@ -143,7 +143,7 @@ function bindingOf(
   return Object.hasOwn(subagents, agent) ? subagents[agent] : undefined
 }
 
-/** Why a child takes no messages; null if it does. */
+/** Explains why a child takes no messages; null if it does. */
 function addressProblem({ resumable, closed_at, status }: ChildRecord): string | null {
   if (!resumable) return 'names a subagent that takes no messages: it ends with its result'
   if (closed_at !== null) return 'names a subagent that has ended'
@@ -163,14 +163,14 @@ function refuse(reason: string, errorCode = 'invalid_arguments'): MessagePlan {
   return { kind: 'refused', result: failed(reason, errorCode) }
 }
 
-/** Kept in the operation's detail: the child's status before this message. */
+/** Kept in the operation's detail. `before`: the child's status before this message. */
 export interface WrittenMessage {
   readonly before: string
 }
 
 type Message = Extract<MessagePlan, { readonly kind: 'message' }>
 
-/** Writes files, message and registry in one transaction; or returns an error result, and writes nothing. */
+/** Writes files, message and registry in one transaction, or returns an error result without writing. */
 async function writeMessage(
   store: Store,
   call: HeldCall,
@@ -196,7 +196,7 @@ async function writeMessage(
   })
 }
 
-/** Why the child's queue takes no message. The child's row is the authority (T8), whatever its workflow still does. */
+/** Explains why the child's queue takes no message. The child's row is the authority (T8), not its workflow. */
 async function queueProblem(tx: Writer, reference: string): Promise<string | null> {
   const thread = await findThread(tx, reference)
   if (thread === null || thread.terminate_requested_at !== null || thread.closed_at !== null)

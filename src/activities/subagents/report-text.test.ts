@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { GROUP_BYTES, cutToFit, fittingMembers } from './report-text.js'
+import { GROUP_BYTES, truncateToFit, fittingMembers } from './report-text.js'
 
 test('a text of as many bytes as fit stays whole', () => {
-  expect(cutToFit('abcé', 5)).toBe('abcé')
+  expect(truncateToFit('abcé', 5)).toBe('abcé')
 })
 
 test.each([
@@ -10,9 +10,9 @@ test.each([
   ['ab€', 4, 'ab'],
   ['ab😀', 5, 'ab'],
   ['abcde', 4, 'abcd'],
-])('%s is cut to %i bytes before the character that does not fit', (text, most, head) => {
+])('%s is truncated to %i bytes before the character that does not fit', (text, most, head) => {
   const bytes = Buffer.byteLength(text)
-  expect(cutToFit(text, most)).toBe(
+  expect(truncateToFit(text, most)).toBe(
     `${head}\n[… cut: ${bytes} bytes in all; the rest is in the registry of subagents only …]`,
   )
 })

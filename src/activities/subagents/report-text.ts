@@ -5,7 +5,7 @@ import type { ChildRecord } from '../../store/threads/children.js'
 /** The texts of one group's children in one message: a quarter of a window of 128,000 tokens. */
 export const GROUP_BYTES = 128 * 1024
 
-/** A child's report on its way into a message of its parent. */
+/** A child's report for a message of its parent. */
 interface ReportedText {
   /** The child's thread id. */
   readonly reference: string
@@ -15,10 +15,10 @@ interface ReportedText {
   readonly attachments: readonly AttachmentRef[]
 }
 
-/** The message of a report: the exact wording of Standard Agents, then its files by their paths in the parent. */
+/** Returns a report's message: the exact wording of Standard Agents, then the files by their paths in the parent. */
 export function reportText({ reference, kind, text, attachments }: ReportedText): string {
   const what = kind === 'result' ? 'returned the following result' : 'reported a failure'
-  const message = `Subagent (reference: ${reference}) has ${what}:\n${cutToFit(text)}`
+  const message = `Subagent (reference: ${reference}) has ${what}:\n${truncateToFit(text)}`
   if (attachments.length === 0) return message
   return [`${message}\n`, 'Files, by their paths in this thread:', ...attachments.map(pathLine)].join('\n')
 }
@@ -27,11 +27,11 @@ function pathLine({ path }: AttachmentRef): string {
   return `- ${path}`
 }
 
-/** Cuts a text to what a message may hold; the registry keeps the whole. */
-export function cutToFit(text: string, most: number = LIMITS.messageBytes): string {
+/** Truncates a text to a message's limit; the registry keeps the whole text. */
+export function truncateToFit(text: string, most: number = LIMITS.messageBytes): string {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= most) return text
-  // The slice may end within a character.
+  // The slice may end inside a character.
   const head = bytes
     .subarray(0, most)
     .toString()
@@ -39,7 +39,7 @@ export function cutToFit(text: string, most: number = LIMITS.messageBytes): stri
   return `${head}\n[… cut: ${bytes.byteLength} bytes in all; the rest is in the registry of subagents only …]`
 }
 
-/** The message of a failure without files. */
+/** Returns the message of a failure without files. */
 export function failureText(reference: string, text: string): string {
   return reportText({ reference, kind: 'failure', text, attachments: [] })
 }
@@ -59,7 +59,7 @@ const HEADINGS: Readonly<Record<GroupMember['outcome'], string>> = {
   notice: 'has ended',
 }
 
-/** One text that answers for a whole group, in the order in which the children were started. */
+/** Returns one text for a whole group, in the order in which the children were started. */
 export function groupText(members: readonly GroupMember[]): string {
   const parts = members.map(({ name, reference, outcome, text }, index) => {
     return `${index + 1}. ${name} (reference: ${reference}) ${HEADINGS[outcome]}:\n${text}`
@@ -68,7 +68,7 @@ export function groupText(members: readonly GroupMember[]): string {
   return [`${count} ended.`, ...parts].join('\n\n')
 }
 
-/** Cuts the texts of a group to what one message may hold: short texts stay whole, long ones share the rest. */
+/** Truncates the texts of a group to one message's limit: short texts stay whole, long ones share the rest. */
 export function fittingMembers(members: readonly GroupMember[]): readonly GroupMember[] {
   const texts = members.map(({ text }) => Buffer.byteLength(text)).toSorted((one, other) => one - other)
   let left: number = GROUP_BYTES
@@ -78,10 +78,10 @@ export function fittingMembers(members: readonly GroupMember[]): readonly GroupM
     if (bytes > share) break
     left -= bytes
   }
-  return members.map((member) => ({ ...member, text: cutToFit(member.text, share) }))
+  return members.map((member) => ({ ...member, text: truncateToFit(member.text, share) }))
 }
 
-/** As many files of a group as one message or result may have, and a note about the others. */
+/** Returns as many files of a group as one message or result may have, and a note about the others. */
 export function groupFiles(members: readonly GroupMember[]): GroupFiles {
   const all = members.flatMap((member) => member.attachments)
   const attachments = all.slice(0, LIMITS.messageAttachments)
@@ -98,7 +98,7 @@ interface GroupFiles {
   readonly note: string
 }
 
-/** The name of a child in lists: the instance's own, else that of its agent. */
+/** Returns the name of a child in lists: that of the instance, else that of its agent. */
 export function nameOfChild({ thread_name: own, name }: ChildRecord): string {
   return own ?? name
 }
