@@ -27,7 +27,7 @@ describe('docs/errors.md names each code of the source, and no other', () => {
 
   test('of tool results', () => {
     const assigned = /\b(?:errorCode|error_code)(?: =|:) (?:[^'\n]{0,60} [?:] )?'(\w+)'/g
-    const given = /\b(?:failed|refuse|refusal|errorResult|error)\(/g
+    const given = /\b(?:failed|failureResult|refuse|refusal|errorResult|error)\(/g
     const codes = ['src/activities', 'src/definitions', 'src/store'].flatMap((folder) => [
       ...found(folder, assigned),
       ...argumentsOf(folder, given).flatMap((text) => matches(text, /,\s*'([a-z_]+)'/g)),

@@ -122,7 +122,7 @@ test('each part keeps its place and its latest metadata', () => {
     ...{ type: 'reasoning-end', id: '3' },
     providerMetadata: { openai: { reasoningEncryptedContent: 'e' } },
   })
-  expect(collector.collected({ text: 'Yes.', reasoning }).parts).toEqual([
+  expect(collector.collect({ text: 'Yes.', reasoning }).parts).toEqual([
     { kind: 'reasoning', from: 0, to: 13, providerMetadata: { anthropic: { signature: 's' } } },
     { kind: 'reasoning', from: 13, to: 13, providerMetadata: { anthropic: { redactedData: 'x' } } },
     { kind: 'text', from: 0, to: 4 },
@@ -140,7 +140,7 @@ test('metadata that does not fit is left out whole', () => {
   collector.add('call', 0, { google: { thoughtSignature: half } })
   collector.add('call', 1, { google: { thoughtSignature: half } })
   collector.add('call', 2, { google: { thoughtSignature: 'small' } })
-  const { parts, metadataLeftOut } = collector.collected({ text: '', reasoning: '' })
+  const { parts, metadataLeftOut } = collector.collect({ text: '', reasoning: '' })
   expect(parts.map((part) => part.providerMetadata !== undefined)).toEqual([true, false, true])
   expect(metadataLeftOut).toBe(1)
 })

@@ -106,7 +106,7 @@ export class AnswerCollector {
     const { finishReason, usage } = finish
     return {
       ...this.partial(),
-      ...this.#parts.collected(this.#texts),
+      ...this.#parts.collect(this.#texts),
       toolCalls: this.#toolCalls,
       finishReason: textOf(finishReason.unified) || 'other',
       usage: usageOf(usage),
@@ -162,9 +162,10 @@ function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call'
 function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {
   const { unified, raw } = finishReason
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
-    return incomplete('The provider cut its answer before the end.', usageOf(usage))
+    return incompleteError('The provider cut its answer before the end.', usageOf(usage))
   }
-  if (unified === 'error') return incomplete('The provider ended its answer with an error.', usageOf(usage))
+  if (unified === 'error')
+    return incompleteError('The provider ended its answer with an error.', usageOf(usage))
   if (unified === 'content-filter') {
     // Words that came before the filter cut in are no answer either: another model may give a whole one.
     const message = 'The content filter of the provider withheld the answer, or the rest of it.'
@@ -173,7 +174,7 @@ function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefi
   return undefined
 }
 
-function incomplete(message: string, usage: ModelUsage): ModelError {
+function incompleteError(message: string, usage: ModelUsage): ModelError {
   return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
 }
 
@@ -246,7 +247,7 @@ export class PartCollector {
   }
 
   /** The parts, with their places in the joined texts of the answer. */
-  collected(texts: { readonly text: string; readonly reasoning: string }): CollectedParts {
+  collect(texts: { readonly text: string; readonly reasoning: string }): CollectedParts {
     const ends = { text: 0, reasoning: 0 }
     const parts = this.#parts.flatMap(({ kind, text, index, metadata }): readonly AnswerPart[] => {
       const given = metadata === undefined ? {} : { providerMetadata: metadata }
@@ -274,7 +275,7 @@ export class PartCollector {
   #keep(part: Collected, given: unknown): void {
     const metadata = given === undefined ? undefined : metadataOf(given)
     if (metadata === undefined || part.bytes === null) return
-    const whole = merged(part.metadata, metadata)
+    const whole = merge(part.metadata, metadata)
     const bytes = Buffer.byteLength(JSON.stringify(whole))
     const others = this.#bytes - part.bytes
     const fits = others + bytes <= PART_METADATA_BYTES
@@ -284,7 +285,7 @@ export class PartCollector {
   }
 }
 
-function merged(
+function merge(
   one: SharedV4ProviderMetadata | undefined,
   other: SharedV4ProviderMetadata,
 ): SharedV4ProviderMetadata {
@@ -313,10 +314,10 @@ class FileCollector {
   /** @throws ModelError `too_large` for too many or too large files, `incomplete` for one without readable bytes */
   take({ data, mediaType }: FileWithBytes): void {
     if (this.#taken.length >= LIMITS.messageAttachments)
-      throw tooLarge(`at most ${LIMITS.messageAttachments} files`)
+      throw tooLargeError(`at most ${LIMITS.messageAttachments} files`)
     this.#bytes += sizeOf(data.data)
     if (this.#bytes > LIMITS.fileBytes)
-      throw tooLarge(`files of at most ${LIMITS.fileBytes / MEGABYTE} MB together`)
+      throw tooLargeError(`files of at most ${LIMITS.fileBytes / MEGABYTE} MB together`)
     this.#taken.push({ mimeType: mediaTypeOf(mediaType), data: bytesOf(data.data) })
   }
 }
@@ -324,13 +325,13 @@ class FileCollector {
 function sizeOf(data: unknown): number {
   if (data instanceof Uint8Array) return data.byteLength
   if (typeof data === 'string') return Buffer.byteLength(data, 'base64')
-  throw unreadable('something else')
+  throw unreadableError('something else')
 }
 
 /** A copy: the provider's library may use its buffer again. */
 function bytesOf(data: string | Uint8Array): Uint8Array {
   if (typeof data !== 'string') return Uint8Array.from(data)
-  if (!BASE64.test(data)) throw unreadable('a text that is not base64')
+  if (!BASE64.test(data)) throw unreadableError('a text that is not base64')
   return Buffer.from(data, 'base64')
 }
 
@@ -339,12 +340,12 @@ function mediaTypeOf(value: unknown): string {
   return MEDIA_TYPE.test(text) ? text : UNKNOWN_TYPE
 }
 
-function unreadable(came: string): ModelError {
+function unreadableError(came: string): ModelError {
   const message = `Expected a file of the answer as bytes or base64, got ${came}.`
   return new ModelError({ kind: 'incomplete', message, retryable: true })
 }
 
-function tooLarge(expected: string): ModelError {
+function tooLargeError(expected: string): ModelError {
   const message = `Expected an answer with ${expected}, got more. Ask the model for fewer or smaller files.`
   return new ModelError({ kind: 'too_large', message, retryable: false })
 }

@@ -23,7 +23,7 @@ export interface Admission {
   /** Runs an attempt, maybe later. A ModelError that it throws of its own ends the call, and counts no attempt. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
   /** The provider asked for a pause of so many milliseconds. */
-  readonly refused: (milliseconds: number) => void
+  readonly notePause: (milliseconds: number) => void
 }
 
 type AttemptOptions = Parameters<typeof streamAnswer>[0]
@@ -64,7 +64,7 @@ export async function callWithRetries(
     if ('answer' in outcome) return { answer: outcome.answer, attempts: attempt }
     await onAttempt({ attempt, error: outcome.error })
     const pause = pauseBeforeRetry(call, outcome.error, attempt)
-    if (asksForPause(outcome.error)) admission.refused(outcome.error.retryAfter ?? backoff(attempt))
+    if (asksForPause(outcome.error)) admission.notePause(outcome.error.retryAfter ?? backoff(attempt))
     if (pause === null || performance.now() + pause >= deadline) throw outcome.error
     await orAborted(signal, () => sleep(pause, signal))
   }
@@ -113,4 +113,4 @@ function sleepUntilAborted(milliseconds: number, signal: AbortSignal): Promise<u
   return sleepFor(milliseconds, undefined, { signal })
 }
 
-const AT_ONCE: Admission = { run: (work) => work(), refused: () => undefined }
+const AT_ONCE: Admission = { run: (work) => work(), notePause: () => undefined }

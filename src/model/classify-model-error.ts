@@ -51,7 +51,7 @@ const NAMED_ERRORS: Readonly<Record<string, Verdict>> = {
  */
 export function classifyModelError(error: unknown): ModelError {
   try {
-    return classified(error)
+    return classify(error)
   } catch {
     // Anything may be thrown, also what throws when it is looked at.
     const message = 'The provider reported an error that cannot be read.'
@@ -59,15 +59,15 @@ export function classifyModelError(error: unknown): ModelError {
   }
 }
 
-function classified(error: unknown): ModelError {
+function classify(error: unknown): ModelError {
   for (const candidate of errorChain(error)) {
     if (ModelError.isInstance(candidate)) return candidate
     const found = classifyOne(candidate)
     if (found) return found
   }
-  if (error instanceof Error) return failure(error, { kind: 'unknown', retryable: false })
+  if (error instanceof Error) return errorOf(error, { kind: 'unknown', retryable: false })
   // A provider that ends its own stream with an error it does not name has most likely a passing trouble.
-  return failure(error, { kind: 'unavailable', retryable: true })
+  return errorOf(error, { kind: 'unavailable', retryable: true })
 }
 
 function classifyOne(error: unknown): ModelError | undefined {
@@ -76,14 +76,14 @@ function classifyOne(error: unknown): ModelError | undefined {
   const { name, code, message } = error
   if (typeof name === 'string' && error instanceof Error) {
     const named = NAMED_ERRORS[name]
-    if (named) return failure(error, named)
+    if (named) return errorOf(error, named)
   }
   const isNetwork =
     (typeof code === 'string' && NETWORK_CODES.test(code)) ||
     (typeof message === 'string' && NETWORK_MESSAGES.test(message))
   if (typeof message === 'string' && UNREADABLE_START.test(message))
-    return failure(error, { kind: 'incomplete', retryable: true })
-  if (isNetwork) return failure(error, { kind: 'unavailable', retryable: true })
+    return errorOf(error, { kind: 'incomplete', retryable: true })
+  if (isNetwork) return errorOf(error, { kind: 'unavailable', retryable: true })
   return error instanceof Error ? undefined : classifyStreamError(error)
 }
 
@@ -110,7 +110,7 @@ function classifyStreamError(error: Readonly<Record<string, unknown>>): ModelErr
   const status = error['statusCode'] ?? STREAM_ERRORS.find(([pattern]) => pattern.test(words))?.[1]
   if (typeof status !== 'number') return undefined
   const isRetryable = error['isRetryable'] ?? isRetryableStatus(status)
-  return failure(error, verdictOf(status, `${words}\n${messageOf(error)}`, isRetryable === true))
+  return errorOf(error, verdictOf(status, `${words}\n${messageOf(error)}`, isRetryable === true))
 }
 
 function verdictOf(status: number, detail: string, isRetryable: boolean): Verdict {
@@ -132,7 +132,7 @@ function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
-function failure(error: unknown, verdict: Verdict): ModelError {
+function errorOf(error: unknown, verdict: Verdict): ModelError {
   return new ModelError({ ...verdict, message: messageOf(error), cause: error })
 }
 

@@ -58,7 +58,7 @@ export class ProviderGate {
     await this.#enter(limit.concurrency ?? Infinity, signal)
     try {
       const wait = this.#place(limit.requestsPerMinute, key) - this.#clock.now()
-      if (wait > LONGEST_PAUSE_IN_ACTIVITY) throw throttled(wait)
+      if (wait > LONGEST_PAUSE_IN_ACTIVITY) throw throttledError(wait)
       if (wait > 0) await this.#clock.sleep(wait, signal)
       this.#kept.delete(key)
       return await work()
@@ -69,7 +69,7 @@ export class ProviderGate {
 
   async #enter(concurrency: number, signal: AbortSignal): Promise<void> {
     if (this.#running < concurrency) this.#running += 1
-    else if (!(await this.#turn(signal))) throw throttled(FULL_PROVIDER_WAIT)
+    else if (!(await this.#turn(signal))) throw throttledError(FULL_PROVIDER_WAIT)
   }
 
   /** Whoever is first in line takes over. */
@@ -112,7 +112,7 @@ export class ProviderGate {
   }
 }
 
-function throttled(wait: number): ModelError {
+function throttledError(wait: number): ModelError {
   const message = `The limit of requests to this provider lets none through for ${Math.ceil(wait / 1000)} s.`
   return new ModelError({ kind: 'throttled', message, retryable: true, retryAfter: Math.ceil(wait) })
 }

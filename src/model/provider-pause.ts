@@ -66,13 +66,13 @@ export class ProviderPause {
       if (now >= this.#end) return
       this.#lastPlace = Math.max(this.#end, this.#lastPlace) + this.#clock.random() * STEP
       const wait = this.#lastPlace - now
-      if (wait > Math.min(LONGEST_PAUSE_IN_ACTIVITY, patience)) throw paused(wait)
+      if (wait > Math.min(LONGEST_PAUSE_IN_ACTIVITY, patience)) throw pausedError(wait)
       await this.#clock.sleep(wait, signal)
     }
   }
 }
 
-function paused(wait: number): ModelError {
+function pausedError(wait: number): ModelError {
   const message = `The provider asked for a pause, which lasts another ${Math.ceil(wait / 1000)} s: no request was sent.`
   return new ModelError({ kind: 'paused', message, retryable: true, retryAfter: Math.ceil(wait) })
 }

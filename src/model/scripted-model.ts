@@ -68,7 +68,7 @@ async function nextAnswer(
   number: number,
 ): Promise<ScriptedAnswer> {
   const reply = source.next()
-  if (reply === undefined) throw beyondScript(request, number)
+  if (reply === undefined) throw scriptEndedError(request, number)
   const answer = typeof reply === 'function' ? await reply(request) : reply
   await pause(answer.delay, request.raw.abortSignal)
   if (answer.error) throw scriptedError(answer.error)
@@ -99,7 +99,7 @@ async function pause(milliseconds: number | undefined, signal: AbortSignal | und
   if (milliseconds) await sleepFor(milliseconds, undefined, signal ? { signal } : {})
 }
 
-function beyondScript(request: ScriptedRequest, number: number): ModelError {
+function scriptEndedError(request: ScriptedRequest, number: number): ModelError {
   const last = request.messages.at(-1)
   const message =
     `Expected at most ${number - 1} requests of this scripted model, got one more: prompt ` +

@@ -64,7 +64,7 @@ async function readStream(
       if (done) throw new ModelError({ kind: 'incomplete', message: UNFINISHED, retryable: true })
       if (part.type === 'error') throw classifyModelError(part.error)
       if (part.type === 'finish') return part
-      watch.progressed({ hasContent: collector.take(part) })
+      watch.noteProgress({ hasContent: collector.take(part) })
     }
   } finally {
     // Reaches the connection of providers that do not look at their abort signal.
@@ -110,7 +110,7 @@ interface AttemptWatch {
   /** Aborts with the caller's reason, or with a `stalled` ModelError. */
   readonly signal: AbortSignal
   /** Tells that a chunk came. */
-  progressed(chunk: { readonly hasContent: boolean }): void
+  noteProgress(chunk: { readonly hasContent: boolean }): void
   /** Stops the provider, whatever it still does. */
   abort(): void
   close(): void
@@ -130,14 +130,14 @@ function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptWatch {
   else signal.addEventListener('abort', onAbort, { once: true })
   const failAfter = (milliseconds: number, what: string, retryable = false): NodeJS.Timeout =>
     setTimeout(() => {
-      controller.abort(stalled(`${what} within ${milliseconds / 1000} s.`, retryable))
+      controller.abort(stalledError(`${what} within ${milliseconds / 1000} s.`, retryable))
     }, milliseconds)
   const total = failAfter(limits.total, 'The model did not finish its answer')
   let silence = failAfter(limits.firstChunk, 'The model did not begin its answer')
   let hasBegun = false
   return {
     signal: controller.signal,
-    progressed({ hasContent }) {
+    noteProgress({ hasContent }) {
       if (hasBegun) silence.refresh()
       else if (hasContent) {
         hasBegun = true
@@ -157,7 +157,7 @@ function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptWatch {
   }
 }
 
-function stalled(message: string, retryable: boolean): ModelError {
+function stalledError(message: string, retryable: boolean): ModelError {
   return new ModelError({ kind: 'stalled', message, retryable })
 }
 

@@ -35,12 +35,12 @@ interface SeenAnswer {
 export interface ModelWatch {
   begin(asked: AskedModel): void
   /** The first one counts. */
-  token(): void
-  answered(answer: SeenAnswer): void
+  markToken(): void
+  finish(answer: SeenAnswer): void
   /** Nothing, if no request is under way. */
-  failed(type: string): void
+  fail(type: string): void
   /** Runs within the request at hand: a provider's own spans stand below it. */
-  within<T>(work: () => T): T
+  runWithin<T>(work: () => T): T
 }
 
 interface Request {
@@ -68,25 +68,25 @@ export function watchModel(caller: ModelCaller): ModelWatch {
     begin(asked) {
       open = beginRequest(base, caller, asked)
     },
-    token() {
+    markToken() {
       if (open === null || open.hasToken) return
       open.hasToken = true
       instruments().firstTokenSeconds.record(secondsSince(open), open.attributes)
     },
-    answered(answer) {
+    finish(answer) {
       const request = close(null)
       if (request === null) return
       countTokens(request, answer)
       request.span.setAttributes(answerAttributes(answer))
       request.span.end()
     },
-    failed(type) {
+    fail(type) {
       const request = close(type)
       if (request === null) return
       failSpan(request.span, type)
       request.span.end()
     },
-    within: (work) => (open === null ? work() : context.with(open.context, work)),
+    runWithin: (work) => (open === null ? work() : context.with(open.context, work)),
   }
 }
 

@@ -84,7 +84,7 @@ test('each refusal is told to the other threads', async () => {
   const told: number[] = []
   const admission = {
     run: <T>(work: () => Promise<T>) => work(),
-    refused: (milliseconds: number) => void told.push(milliseconds),
+    notePause: (milliseconds: number) => void told.push(milliseconds),
   }
   const model = scriptedModel([refusal(429, { 'retry-after': '4' }), refusal(529)])
   await expect(call(model, { admission }).outcome).rejects.toMatchObject({ kind: 'overloaded' })

@@ -15,7 +15,7 @@ import type { ChildRecord, StoredReport } from '../../store/threads/children.js'
 import { requestTermination } from '../../store/threads/threads.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { activePrompt } from '../tool/call-hooks.js'
-import { failed, succeeded } from '../tool/call-result.js'
+import { failureResult, successResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import type { CompletedCall } from '../tool/commit-result.js'
 import type { HeldCall } from '../tool/held-call.js'
@@ -96,7 +96,7 @@ function answerOf(
 function singleResult({ reference, outcome }: Answered): CallResult {
   const { kind, text, attachments, errorCode } = outcome
   const more = { attachments, subagentId: reference }
-  return kind === 'failure' ? failed(text, errorCode, more) : succeeded(text, more)
+  return kind === 'failure' ? failureResult(text, errorCode, more) : successResult(text, more)
 }
 
 /** The result of a group is an error only if all of its children failed. */
@@ -112,8 +112,8 @@ function groupResult(answered: readonly Answered[]): CallResult {
   const subagentId = members.length === 1 ? (members[0]?.reference ?? null) : null
   const text = `${groupText(members)}${note}`
   return members.every(({ outcome }) => outcome === 'failure')
-    ? failed(text, 'subagent_failed', { attachments, subagentId })
-    : succeeded(text, { attachments, subagentId })
+    ? failureResult(text, 'subagent_failed', { attachments, subagentId })
+    : successResult(text, { attachments, subagentId })
 }
 
 /** Records the end of a child that closed or timed out. */

@@ -21,14 +21,14 @@ import { findThread } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { missingFileProblem } from '../attachments.js'
 import { waitForDefinition } from '../plan-content.js'
-import { failed } from '../tool/call-result.js'
+import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import type { HeldCall } from '../tool/held-call.js'
-import { givenPaths, givenText, mappedPaths, mappedText } from '../tool/tool-values.js'
-import { agentGraph, missingScoped, resolveVariables } from '../variables/variables.js'
-import type { RequiredVariables } from '../variables/variables.js'
+import { mappedPaths, mappedText, pathsField, textField } from '../tool/tool-values.js'
 import { enabledNow, notEnabled, scopeOf } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
+import { agentGraph, missingScoped, resolveVariables } from '../variables/variables.js'
+import type { RequiredVariables } from '../variables/variables.js'
 import { nameOfChild } from './report-text.js'
 
 type Refused = Extract<RequestedChildren, { readonly kind: 'refused' }>
@@ -170,13 +170,13 @@ function planNewInstance(
   fields: Fields,
 ): RequestedChildren {
   const { binding, agent } = subject
-  const name = givenText(fields, 'name')
+  const name = textField(fields, 'name')
   if (name === null)
     return refuseArguments('Expected "name" as a text that is not blank: what the instance is called.')
-  const message = fields['message'] === undefined ? undefined : givenText(fields, 'message')
+  const message = fields['message'] === undefined ? undefined : textField(fields, 'message')
   if (message === null || (message === undefined && fields['arguments'] === undefined))
     return refuseArguments('Expected "message" as a text that is not blank: what the instance is to do.')
-  const paths = givenPaths(fields)
+  const paths = pathsField(fields)
   if (paths === null)
     return refuseArguments('Expected "attachments" as a list of paths of files in this thread.')
   const args = argumentsOf(registry.prompt(agent.sideA.prompt)?.requiredSchema, fields['arguments'])
@@ -297,7 +297,7 @@ function refusal(
   reason: string,
   errorCode: string | null = null,
 ): Extract<RequestedChildren, { readonly kind: 'refused' }> {
-  return { kind: 'refused', result: failed(reason, errorCode) }
+  return { kind: 'refused', result: failureResult(reason, errorCode) }
 }
 
 /** The refusal of invalid arguments. */

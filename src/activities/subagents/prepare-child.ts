@@ -28,7 +28,7 @@ import { loadPlan } from '../plan-content.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
-import { failed } from '../tool/call-result.js'
+import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import { commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
@@ -68,7 +68,7 @@ export async function prepareChild(
       if (!(error instanceof InstanceCapReached)) throw error
       // The hooks of the rolled-back transaction have already run.
       const again = callHooks(dependencies, { input, content })
-      return commitResult(store, call, failed(error.message, 'max_instances'), { hooks: again })
+      return commitResult(store, call, failureResult(error.message, 'max_instances'), { hooks: again })
     }
   })
 }
@@ -211,7 +211,7 @@ function deferredResult(
   const [child] = deferred
   const subagentId = others.length === 0 ? (child?.prepared.reference ?? null) : null
   const content = JSON.stringify({ code: CODE, ...where, ...about })
-  return { ...failed('', CODE, { subagentId }), content }
+  return { ...failureResult('', CODE, { subagentId }), content }
 }
 
 type PlannedChildren = Extract<Awaited<ReturnType<typeof planChildren>>, { readonly kind: 'children' }>

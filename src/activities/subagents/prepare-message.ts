@@ -18,12 +18,12 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { commit, finish } from '../operation.js'
 import { loadPlan } from '../plan-content.js'
 import { activePrompt, callHooks } from '../tool/call-hooks.js'
-import { failed } from '../tool/call-result.js'
+import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import { commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
-import { givenPaths, givenText } from '../tool/tool-values.js'
+import { pathsField, textField } from '../tool/tool-values.js'
 import { enabledNow, notEnabled } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
 import { findCloseStatus, recordClosedChild } from './closed-child.js'
@@ -72,7 +72,7 @@ async function commitClosed(
   const { reference } = child
   const { threadId } = call.input
   const reason = `The subagent is closed (${status}) and takes no messages. Start another one with subagent_create.`
-  return commitResult(store, call, failed(reason, 'subagent_closed', { subagentId: reference }), {
+  return commitResult(store, call, failureResult(reason, 'subagent_closed', { subagentId: reference }), {
     hooks,
     operations: [{ kind: 'child_closed', reference, status }],
     opening: async (tx) => {
@@ -106,13 +106,13 @@ async function planMessage(
   const parsed = parseObject(row.arguments)
   if (!parsed.ok) return refuse(parsed.problem)
   const { args: fields } = parsed
-  const reference = givenText(fields, 'referenceId') ?? givenText(fields, 'reference')
+  const reference = textField(fields, 'referenceId') ?? textField(fields, 'reference')
   if (reference === null) return refuse('Expected "referenceId" as the reference of a subagent.')
-  const text = givenText(fields, 'message')
+  const text = textField(fields, 'message')
   if (text === null) return refuse('Expected "message" as a text that is not blank.')
   if (utf8Length(text) > LIMITS.messageBytes)
     return refuse(`Expected a message of at most ${LIMITS.messageBytes} bytes: put the rest into a file.`)
-  const paths = givenPaths(fields)
+  const paths = pathsField(fields)
   if (paths === null || paths.length > LIMITS.messageAttachments)
     return refuse(
       `Expected "attachments" as a list of at most ${LIMITS.messageAttachments} paths of files in this thread.`,
@@ -160,7 +160,7 @@ async function openSubagentsText({ store }: ActivityDependencies, threadId: stri
 }
 
 function refuse(reason: string, errorCode = 'invalid_arguments'): MessagePlan {
-  return { kind: 'refused', result: failed(reason, errorCode) }
+  return { kind: 'refused', result: failureResult(reason, errorCode) }
 }
 
 /** Kept in the operation's detail. `before`: the child's status before this message. */
@@ -184,7 +184,7 @@ async function writeMessage(
     const thread = await findThread(tx, threadId)
     if (thread === null || thread.terminate_requested_at !== null) return { type: 'terminated' }
     const problem = await queueProblem(tx, reference)
-    if (problem !== null) return failed(problem, 'subagent_closed', { subagentId: reference })
+    if (problem !== null) return failureResult(problem, 'subagent_closed', { subagentId: reference })
     const messageId = randomUUID()
     const role = child.receives === 'b' ? 'assistant' : 'user'
     const limit = blocking && timeout !== null ? { timeout } : {}

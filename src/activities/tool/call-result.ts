@@ -38,7 +38,7 @@ const NOTHING_MORE = {
   errorId: null,
 } as const
 
-export function succeeded(content: string, more: Partial<CallResult> = {}): CallResult {
+export function successResult(content: string, more: Partial<CallResult> = {}): CallResult {
   return { ...NOTHING_MORE, ...more, outcome: 'succeeded', content }
 }
 
@@ -46,7 +46,7 @@ export function succeeded(content: string, more: Partial<CallResult> = {}): Call
 export const ERROR_PREFIX = 'Error: '
 
 /** An error result: the prefix of Standard Agents, and the reason in words for the model. */
-export function failed(
+export function failureResult(
   reason: string,
   errorCode: string | null = null,
   more: Partial<CallResult> = {},
@@ -55,7 +55,7 @@ export function failed(
 }
 
 /** The result of an interrupted side effect: its outcome is unknown, and no other word is used for it. */
-export function unknown(why = 'the process that ran it ended before it answered'): CallResult {
+export function unknownResult(why = 'the process that ran it ended before it answered'): CallResult {
   const content =
     `The outcome of this call is unknown: ${why}. ` +
     'It may or may not have taken effect. Check before you call it again.'

@@ -32,7 +32,7 @@ import { publishStatus } from '../publish-status.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
-import { failed } from './call-result.js'
+import { failureResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 import { prepareResult } from './tool-result.js'
@@ -81,9 +81,9 @@ export async function commitResult(
   } catch (error) {
     const { hooks: _undone, operations: _unsent, ...others } = alongside
     if (error instanceof TooManyOperations)
-      return commitMade(store, call, failed(error.message, 'too_many_operations'), others)
+      return commitMade(store, call, failureResult(error.message, 'too_many_operations'), others)
     if (alongside.isStateOfCall !== true || !FileError.isInstance(error)) throw error
-    return commitMade(store, call, failed(error.message, 'invalid_file'), others)
+    return commitMade(store, call, failureResult(error.message, 'invalid_file'), others)
   }
 }
 
@@ -298,7 +298,7 @@ async function explainCutCall(
   if (!isEmpty && (result.errorCode !== 'invalid_arguments' || parseObject(args).ok)) return result
   const answer = await store.read((db) => findMessage(db, threadId, messageId))
   if (answer?.finish_reason !== CUT_OFF) return result
-  return isEmpty ? failed(CUT_EMPTY, 'empty_answer') : failed(CUT_ARGUMENTS, 'arguments_cut')
+  return isEmpty ? failureResult(CUT_EMPTY, 'empty_answer') : failureResult(CUT_ARGUMENTS, 'arguments_cut')
 }
 
 /** The result with its files at the paths where the commit put them. */

@@ -19,7 +19,7 @@ import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
 import { callHooks, openHookedCall } from './call-hooks.js'
-import { failed, succeeded } from './call-result.js'
+import { failureResult, successResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import type { CompletedCall } from './commit-result.js'
 import { frameReport, subpromptOf } from './frame-report.js'
@@ -105,7 +105,7 @@ async function resultOfSent(
     if (child !== null) children.push(child)
   }
   const subagentId = references.length === 1 ? (references[0] ?? null) : null
-  return { result: succeeded(sentText(children), { subagentId }), alongside: { hooks } }
+  return { result: successResult(sentText(children), { subagentId }), alongside: { hooks } }
 }
 
 function sentText(children: readonly ChildRecord[]): string {
@@ -128,7 +128,7 @@ async function resultOfFrame(
 ): Promise<CompletedCall> {
   const step = await store.read((db) => nestedStep(db, input, frame))
   const result = step.hasFailed
-    ? failed(step.text, 'model_failed')
+    ? failureResult(step.text, 'model_failed')
     : frameReport(subpromptOf(content, call, frame.prompt), step)
   return { result, alongside: { hooks, closes: input.callId } }
 }
@@ -171,7 +171,7 @@ async function resultOfResponse(
   if (request?.answer == null) {
     await store.write((tx) => closeRequests(tx, { threadId, callIds: [callId] }))
     return {
-      result: failed('The call was answered without a result.', 'invalid_result'),
+      result: failureResult('The call was answered without a result.', 'invalid_result'),
       alongside: { hooks },
     }
   }

@@ -46,7 +46,7 @@ import { openThread } from '../thread-row.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
 import { enabledSubagents, offeredTools } from '../variables/resolved-prompt.js'
 import { activePrompt, callHooks } from './call-hooks.js'
-import { failed, succeeded } from './call-result.js'
+import { failureResult, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { executeFunction } from './function-call.js'
@@ -203,28 +203,28 @@ async function handOffResult(
 ): Promise<CallResult> {
   const { threadId } = input
   if (input.handedOff)
-    return failed('Another agent takes over already at the end of this step.', 'already_handed_off')
+    return failureResult('Another agent takes over already at the end of this step.', 'already_handed_off')
   const agent = registry.agent(binding.agent)
   if (agent === undefined) {
     waitForDefinition(`agent "${binding.agent}"`)
-    return failed(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
+    return failureResult(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
   }
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread?.parent_thread_id != null && agent.type !== 'dual_ai')
-    return failed(
+    return failureResult(
       `This thread works for another one, and "${binding.agent}" talks to a person: it cannot take over.`,
       'handoff_refused',
     )
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, row.arguments)
-  if (!parsed.ok) return failed(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return failureResult(parsed.problem, 'invalid_arguments')
   const paths = mappedPaths(parsed.args, binding.initAttachmentsProperty)
-  if (typeof paths === 'string') return failed(paths, 'invalid_arguments')
+  if (typeof paths === 'string') return failureResult(paths, 'invalid_arguments')
   const attachments = await store.read((db) => filesAt(db, threadId, paths))
-  if (typeof attachments === 'string') return failed(attachments, 'invalid_attachment')
+  if (typeof attachments === 'string') return failureResult(attachments, 'invalid_attachment')
   const text = mappedText(parsed.args, binding.initUserMessageProperty)
   const message = { role: 'user', content: text ?? '', attachments, side: null, prompt: null } as const
   const followedBy = text === null && attachments.length === 0 ? null : message
-  return succeeded(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
+  return successResult(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
 }
 
 /** What a called name stands for, which decides how its call goes on. */
@@ -277,7 +277,7 @@ function callSubject(
       if (input.depth >= LIMITS.frameDepth) return refuseSubject(tooDeepResult(name))
       return Object.hasOwn(content.prompts, planned.prompt)
         ? { kind: 'elsewhere', tool: planned }
-        : inPlace(registry, planned.prompt)
+        : inPlaceSubject(registry, planned.prompt)
     case 'subagent':
     case 'subagent_create':
     case 'subagent_message':
@@ -294,7 +294,7 @@ function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function
 }
 
 /** A prompt that no prompt of the plan reaches: only code can have queued it, so it runs in place, as code does. */
-function inPlace(registry: ActivityDependencies['registry'], name: string): CallSubject {
+function inPlaceSubject(registry: ActivityDependencies['registry'], name: string): CallSubject {
   const { toolDescription: description, requiredSchema } = registered(
     registry.prompt(name),
     `prompt '${name}'`,
@@ -312,7 +312,7 @@ function refuseSubject(result: CallResult): CallSubject {
 }
 
 function tooDeepResult(name: string): CallResult {
-  return failed(
+  return failureResult(
     `"${name}" was called ${LIMITS.frameDepth} prompts deep, the deepest they may be: answer without it.`,
     'too_deep',
   )
@@ -331,7 +331,7 @@ async function unknownToolResult(
   { content, input, name }: UnknownCall,
 ): Promise<CallResult> {
   if (name === EMPTY_ANSWER_TOOL)
-    return failed('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
+    return failureResult('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
   const prompt = activePrompt(content, input)
   const { threadId, agent } = input
   const enabled = await enabledSubagents(dependencies, { threadId, agent, content }, prompt)
@@ -341,21 +341,21 @@ async function unknownToolResult(
   if (offered.some((tool) => tool.name === name)) return unavailableResult(name)
   const names = offered.map((tool) => tool.name).join(', ')
   const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
-  return failed(`There is no tool "${name}". ${known}`, 'unknown_tool')
+  return failureResult(`There is no tool "${name}". ${known}`, 'unknown_tool')
 }
 
 /** A resumable agent is called by the lifecycle tools. */
 function uncalledSubagentResult({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
   if (!isEnabled)
-    return failed(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')
+    return failureResult(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')
   if (resumable === null) return unavailableResult(agent)
   const { create, message } = LIFECYCLE_TOOLS
-  return failed(
+  return failureResult(
     `"${agent}" is no tool: start an instance with ${create} and the agent "${agent}", or write with ${message} to one that is there.`,
     'unknown_tool',
   )
 }
 
 function unavailableResult(name: string): CallResult {
-  return failed(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
+  return failureResult(`The tool "${name}" is not available at the moment.`, 'unknown_tool')
 }

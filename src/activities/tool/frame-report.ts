@@ -1,6 +1,6 @@
 import type { PlanContent, SubpromptContent } from '../../definitions/plan/plan-content.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import { failed, reasonOf, succeeded, withCutNote } from './call-result.js'
+import { failureResult, reasonOf, successResult, withCutNote } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 
@@ -36,12 +36,12 @@ export function frameReport(shown: Shown, step: NestedStep): CallResult {
   const failures = step.calls.filter((call) => !call.succeeded)
   const attachments = [...step.attachments, ...step.calls.flatMap((call) => call.attachments)]
   if (failures.length > 0)
-    return failed(failureText(shown, step.calls, failures), 'nested_tool_failed', { attachments })
+    return failureResult(failureText(shown, step.calls, failures), 'nested_tool_failed', { attachments })
   const words = shown.includeTextResponse ? wordsOf(step) : ''
   const calls = shown.includeToolCalls && step.calls.length > 0 ? callsText(step.calls) : ''
   const content = [words, calls].filter((part) => part !== '').join('\n\n')
   const hasFiles = attachments.length > 0 || step.hasNewFiles === true
-  return succeeded(content || (hasFiles ? FILES_ONLY : NOTHING), { attachments })
+  return successResult(content || (hasFiles ? FILES_ONLY : NOTHING), { attachments })
 }
 
 function wordsOf({ text, isCut }: NestedStep): string {

@@ -41,7 +41,7 @@ import { addUsage } from '../turn/request-log.js'
 import { checkPermission } from './approval.js'
 import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
-import { endedResult, failed, unknown } from './call-result.js'
+import { endedResult, failureResult, unknownResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { beginCall, resolveRequest } from './held-call.js'
@@ -91,9 +91,10 @@ export async function executeFunction(
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'interrupted')
-    return commitResult(store, call, isEnded ? endedFromOutside(true) : unknown(), { hooks })
-  if (!parsed.ok) return commitResult(store, call, failed(parsed.problem, 'invalid_arguments'), { hooks })
-  if (isEnded) return commitResult(store, call, endedFromOutside(false), { hooks })
+    return commitResult(store, call, isEnded ? endedFromOutsideResult(true) : unknownResult(), { hooks })
+  if (!parsed.ok)
+    return commitResult(store, call, failureResult(parsed.problem, 'invalid_arguments'), { hooks })
+  if (isEnded) return commitResult(store, call, endedFromOutsideResult(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
@@ -122,10 +123,10 @@ async function commitDenial(
 }
 
 /** The call's activity was ended by an operator, or by a worker that cannot run it: its code is not run (any more). */
-function endedFromOutside(hasBegun: boolean): CallResult {
+function endedFromOutsideResult(hasBegun: boolean): CallResult {
   return hasBegun
-    ? unknown('it was ended from outside before it answered')
-    : failed('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
+    ? unknownResult('it was ended from outside before it answered')
+    : failureResult('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
 }
 
 interface ToolRun {
@@ -259,7 +260,7 @@ async function commitThrown(
   const errorId = `${threadId}:${callId}`
   log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
   const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
-  return commitResult(store, call, failed(messageOf(thrown), null, { errorId }), {
+  return commitResult(store, call, failureResult(messageOf(thrown), null, { errorId }), {
     ...{ hooks, isStateOfCall: true, usage },
     ending: (tx) => recordError(tx, kept),
   })
@@ -273,7 +274,10 @@ async function stoppedResult(store: Store, threadId: string): Promise<CallResult
 }
 
 function timeoutResult({ timeout, call }: ToolRun): CallResult {
-  return failed(`The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`, 'timeout')
+  return failureResult(
+    `The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`,
+    'timeout',
+  )
 }
 
 function messageOf({ message }: Thrown): string {
@@ -291,14 +295,14 @@ async function commitPending(
 ): Promise<PendingAnswer | ResultAnswer> {
   const badContext = state.lookAtContext()
   if (badContext !== undefined)
-    return commitResult(store, call, failed(badContext, 'invalid_context'), { hooks })
+    return commitResult(store, call, failureResult(badContext, 'invalid_context'), { hooks })
   try {
     return await commit(store, call.operation, (tx) => storeQuestion(tx, call, hooks))
   } catch (error) {
     if (error instanceof TooManyOperations)
-      return commitResult(store, call, failed(error.message, 'too_many_operations'))
+      return commitResult(store, call, failureResult(error.message, 'too_many_operations'))
     if (!FileError.isInstance(error)) throw error
-    return commitResult(store, call, failed(error.message, 'invalid_file'))
+    return commitResult(store, call, failureResult(error.message, 'invalid_file'))
   }
 }
 

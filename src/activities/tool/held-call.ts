@@ -8,6 +8,7 @@ import type { ActionDecision } from '../../protocol/event-codes.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import type { Micros } from '../../protocol/time.js'
 import { holderOfCall } from '../../store/calls/close-open-calls.js'
 import type { CallHolder } from '../../store/calls/close-open-calls.js'
 import { answerRequest, findRequest } from '../../store/calls/requests.js'
@@ -23,7 +24,6 @@ import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import type { Micros } from '../../protocol/time.js'
 
 /** A call that this attempt holds (see `operation.ts`). */
 export interface HeldCall {

@@ -19,16 +19,17 @@ import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
+import { nowMicros } from '../../protocol/time.js'
 import { recordError } from '../../store/errors.js'
 import type { Store } from '../../store/store.js'
 import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelCaller } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
+import { fileName } from '../attachments.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
-import { fileName } from '../attachments.js'
 import { modelNames, providedModel, withinRequest } from '../turn/candidates.js'
 import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
@@ -37,7 +38,6 @@ import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
 import { createNamedCalls, errorResult } from './named-call.js'
 import { filesOf, wordsOf } from './tool-values.js'
-import { nowMicros } from '../../protocol/time.js'
 
 type NamedCaller = Parameters<typeof createNamedCalls>[0]['caller']
 
@@ -194,14 +194,14 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
         options,
         signal: asked.caller.signal,
         hasFallback: model !== candidates.at(-1),
-        onDelta: () => watch.token(),
+        onDelta: () => watch.markToken(),
         onAttempt: ({ error }) =>
-          error === undefined ? watch.begin(modelNames(model, provided)) : watch.failed(error.kind),
+          error === undefined ? watch.begin(modelNames(model, provided)) : watch.fail(error.kind),
       })
-      watch.answered(answer)
+      watch.finish(answer)
       return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
     } catch (error) {
-      watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
+      watch.fail(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
       const failed = { model: model.name, error: classifyModelError(error) }
       failures.push(failed)

@@ -35,7 +35,7 @@ import { commit, finish } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { resolveVariables } from '../variables/variables.js'
 import { activePrompt, openHookedCall } from './call-hooks.js'
-import { failed, unknown } from './call-result.js'
+import { failureResult, unknownResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import type { CompletedCall } from './commit-result.js'
@@ -71,7 +71,7 @@ export async function sendRemote(
   const { call, remote, timeout, hooks } = sending
   const { threadId, callId } = call.input
   const known = await describeCall(dependencies, sending)
-  if (typeof known === 'string') return commitResult(store, call, failed(known, 'no_key'), { hooks })
+  if (typeof known === 'string') return commitResult(store, call, failureResult(known, 'no_key'), { hooks })
   const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
   const { operation, now } = call
   return commit(store, operation, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
@@ -147,7 +147,8 @@ export async function resultOfRemote(
   // Comes first: both the files and the text come from the other worker.
   noteSecrets(store, { call, remote, state: opened.state })
   const problem = await placeFiles(opened.state, remote)
-  if (problem !== null) return { result: failed(problem, 'invalid_file'), alongside: { hooks, ending } }
+  if (problem !== null)
+    return { result: failureResult(problem, 'invalid_file'), alongside: { hooks, ending } }
   const answered = resultOf(store, { call, remote, state: opened.state })
   const result = await toCallResult(store, { call, ...opened, args: remote.args, content, result: answered })
   return { result, alongside: { hooks: opened.hooks, isStateOfCall: true, ending } }
@@ -207,10 +208,10 @@ async function closeRemote(store: Store, input: CompleteCallInput): Promise<Remo
 function resultWithoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
   const isTaken = answer !== null && 'taken' in answer && answer.taken === true
   if (!isTaken)
-    return failed(
+    return failureResult(
       `No worker of task queue "${taskQueue}" took the call of "${tool}", so nothing has happened.`,
       'not_taken',
     )
-  if (!idempotent) return unknown()
-  return failed(`The tool "${tool}" was started ${attempt} times and did not answer.`, 'no_answer')
+  if (!idempotent) return unknownResult()
+  return failureResult(`The tool "${tool}" was started ${attempt} times and did not answer.`, 'no_answer')
 }

@@ -17,7 +17,7 @@ import { toolHooks } from '../hooks/hook-points.js'
 import type { ToolHooks } from '../hooks/hook-points.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
-import { ERROR_PREFIX, failed, reasonOf, succeeded } from './call-result.js'
+import { ERROR_PREFIX, failureResult, reasonOf, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
 import { answerProblem, filesOf, mappedPaths, mappedText, wordsOf } from './tool-values.js'
@@ -42,13 +42,13 @@ export async function toCallResult(
 ): Promise<CallResult | PreparedResult> {
   const { call, state, hooks } = answered
   const problem = answerProblem(answered.result)
-  if (problem !== null) return failed(problem, 'invalid_result')
+  if (problem !== null) return failureResult(problem, 'invalid_result')
   // Checked by `answerProblem`: the boundary to the tool.
   const given = answered.result as ToolResult
   const points = hooksOfResult(hooks, call)
   const after = await points.afterCall(given)
   const result = after === null ? given : await points.beforeStore(after)
-  const refused = (reason: string, code: string) => withoutFiles(failed(reason, code), after === null)
+  const refused = (reason: string, code: string) => withoutFiles(failureResult(reason, code), after === null)
   const files = await attachFiles(state, filesOf(result))
   if (typeof files === 'string') return refused(files, 'invalid_attachment')
   const succeededAs = result.status === 'success' ? { ...answered, result } : null
@@ -56,12 +56,12 @@ export async function toCallResult(
   if (typeof session === 'string') return refused(session, 'invalid_attachment')
   const badContext = state.lookAtContext()
   if (badContext !== undefined) return refused(badContext, 'invalid_context')
-  const { text, put } = await shownText(store, call, session?.message ?? wordsOf(result))
+  const { text, put } = await prepareText(store, call, session?.message ?? wordsOf(result))
   const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }
   const made =
     succeededAs === null
-      ? failed(text, result.error_code ?? null, { attachments: files })
-      : succeeded(text, {
+      ? failureResult(text, result.error_code ?? null, { attachments: files })
+      : successResult(text, {
           attachments: files,
           session: ended,
           followedBy: stopToolWords(succeededAs),
@@ -175,7 +175,7 @@ export async function prepareResult(
   const { content, outcome } = result
   // The file holds the text without the prefix.
   const prefix = outcome !== 'succeeded' && content.startsWith(ERROR_PREFIX) ? ERROR_PREFIX : ''
-  const { text, put } = await shownText(store, call, content.slice(prefix.length))
+  const { text, put } = await prepareText(store, call, content.slice(prefix.length))
   return { result: { ...result, content: prefix + text }, erased, put }
 }
 
@@ -224,10 +224,10 @@ async function applyHooks(
 ): Promise<CallResult> {
   const kept = isDeepStrictEqual(filesOf(stored), filesOf(seen))
   const attachments = kept ? result.attachments : await attachFiles(await hooks.state(), filesOf(stored))
-  if (typeof attachments === 'string') return failed(attachments, 'invalid_attachment')
+  if (typeof attachments === 'string') return failureResult(attachments, 'invalid_attachment')
   const words = wordsOf(stored)
-  if (stored.status === 'success') return succeeded(words, { ...result, attachments, errorCode: null })
-  const error = failed(words, stored.error_code ?? result.errorCode, { ...result, attachments })
+  if (stored.status === 'success') return successResult(words, { ...result, attachments, errorCode: null })
+  const error = failureResult(words, stored.error_code ?? result.errorCode, { ...result, attachments })
   return result.outcome === 'succeeded' ? error : { ...error, outcome: result.outcome }
 }
 
@@ -267,14 +267,14 @@ const HEAD = 6000
 
 const TAIL = 2000
 
-interface ShownText {
+interface PreparedText {
   readonly text: string
   /** Gives the whole text its path, in the transaction that stores the result. */
   readonly put: (tx: Writer) => Promise<void>
 }
 
 /** Stores a text above 64 KB whole as a file of the thread; the model reads its head, its tail and the path. */
-async function shownText(store: Store, { input, now }: HeldCall, text: string): Promise<ShownText> {
+async function prepareText(store: Store, { input, now }: HeldCall, text: string): Promise<PreparedText> {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }
   const { digest: blob, size } = await store.blobs.write(bytes.subarray(0, LIMITS.fileBytes))

@@ -94,13 +94,13 @@ function valueOf(from: Fields, property: string | null | undefined): unknown {
 type GivenFields = Readonly<Record<string, unknown>>
 
 /** A text that is not blank; null for anything else. */
-export function givenText(fields: GivenFields, name: string): string | null {
+export function textField(fields: GivenFields, name: string): string | null {
   const text = fields[name]
   return typeof text === 'string' && text.trim() !== '' ? text : null
 }
 
 /** The list `attachments`, empty if it is left out; null if it holds anything but paths. */
-export function givenPaths({ attachments = [] }: GivenFields): readonly string[] | null {
+export function pathsField({ attachments = [] }: GivenFields): readonly string[] | null {
   if (!Array.isArray(attachments)) return null
   return attachments.every((path) => typeof path === 'string') ? [...new Set(attachments)] : null
 }

@@ -72,7 +72,7 @@ export function createAdmission(registry: Registry, { step, model, signal }: Req
         return work()
       })
     },
-    refused: (milliseconds) => pause.begin(milliseconds),
+    notePause: (milliseconds) => pause.begin(milliseconds),
   }
 }
 

@@ -152,7 +152,7 @@ async function requestAnswer(
       hasFallback,
       patience: patienceOf(step),
       onDelta: (delta) => {
-        watch.token()
+        watch.markToken()
         deltas.add(delta)
       },
       onAttempt: ({ error }) => (error === undefined ? requests.begin(model) : requests.recordFailure(error)),
@@ -215,16 +215,16 @@ function createRequestRecorder(
       if (!step.log.isOpen) return
       noteProviderKeys(candidate, called)
       step.log.recordFailure(error)
-      watch.failed(error.kind)
+      watch.fail(error.kind)
       const { number: request } = step.log
       const { reason } = errorFields(providerText(error))
       const errorId = failureId(step, request)
       log.warn('A request to a model failed.', { model, request, error: error.kind, errorId, reason })
     },
     recordInterruption: (error) =>
-      watch.failed(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
+      watch.fail(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error)),
     recordAnswer(answer) {
-      watch.answered(answer)
+      watch.finish(answer)
       const milliseconds = Math.round(performance.now() - since)
       log.debug('A model answered.', { model, request: step.log.number, milliseconds, ...answer.usage })
       return { answer, milliseconds }
@@ -357,7 +357,7 @@ export function withinRequest(model: LanguageModel, watch: ModelWatch): Language
     provider: model.provider,
     modelId: model.modelId,
     supportedUrls: model.supportedUrls,
-    doGenerate: (options) => watch.within(() => model.doGenerate(options)),
-    doStream: (options) => watch.within(() => model.doStream(options)),
+    doGenerate: (options) => watch.runWithin(() => model.doGenerate(options)),
+    doStream: (options) => watch.runWithin(() => model.doStream(options)),
   }
 }

@@ -15,7 +15,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { promptOf, waitForDefinition } from '../plan-content.js'
 import type { HeldInput } from '../scope.js'
-import { failed } from '../tool/call-result.js'
+import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import { commitResult } from '../tool/commit-result.js'
 import { subpromptOf } from '../tool/frame-report.js'
@@ -124,5 +124,5 @@ function allArguments(args: Record<string, unknown>): string {
 }
 
 function refuseFrame(reason: string, errorCode: string): PreparedFrame {
-  return { kind: 'refused', result: failed(reason, errorCode) }
+  return { kind: 'refused', result: failureResult(reason, errorCode) }
 }

@@ -152,7 +152,7 @@ function authorParts(
   const sendsReasoning = author === null ? () => false : takesReasoning(row, author, inTurn)
   const reasoning =
     textDigest(row.reasoning_content) === details.reasoning ? (row.reasoning_content ?? '') : null
-  return joinedItems(details.parts).flatMap((part): readonly AssistantPart[] => {
+  return joinItems(details.parts).flatMap((part): readonly AssistantPart[] => {
     const providerOptions = optionsOf(part.providerMetadata)
     const options = providerOptions === undefined ? {} : { providerOptions }
     switch (part.kind) {
@@ -196,7 +196,7 @@ function takesReasoning(
 }
 
 /** OpenAI tells one item of reasoning in several parts, each with the encrypted whole, which must be sent once. */
-function joinedItems(parts: readonly StoredPart[]): readonly StoredPart[] {
+function joinItems(parts: readonly StoredPart[]): readonly StoredPart[] {
   const joined: StoredPart[] = []
   for (const part of parts) {
     const last = joined.at(-1)

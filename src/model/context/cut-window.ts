@@ -25,7 +25,7 @@ export function fillOf(size: WindowSize, most: WindowSize): number {
 
 /** Of rows that stand together. */
 export function sizeOf(rows: readonly WeighedRow[]): WindowSize {
-  return rows.reduce<WindowSize>(grown, { tokens: 0, rows: 0, bytes: 0 })
+  return rows.reduce<WindowSize>(grow, { tokens: 0, rows: 0, bytes: 0 })
 }
 
 /**
@@ -52,7 +52,7 @@ function fillsFrom(rows: readonly WeighedRow[], most: WindowSize): readonly numb
   const fills: number[] = []
   let size: WindowSize = { tokens: 0, rows: 0, bytes: 0 }
   for (const row of rows.toReversed()) {
-    size = grown(size, row)
+    size = grow(size, row)
     fills.unshift(fillOf(size, most))
   }
   return fills
@@ -71,7 +71,7 @@ function safePlaces(rows: readonly WeighedRow[]): readonly number[] {
   return places
 }
 
-function grown(size: WindowSize, { tokens, bytes }: WeighedRow): WindowSize {
+function grow(size: WindowSize, { tokens, bytes }: WeighedRow): WindowSize {
   return { tokens: size.tokens + tokens, rows: size.rows + 1, bytes: size.bytes + bytes }
 }
 

@@ -71,11 +71,11 @@ const HINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
 export function withCacheHints(prompt: LanguageModelV4Prompt, passing: number): LanguageModelV4Prompt {
   const last = prompt.length - 1 - passing
   return prompt.map((message, index) =>
-    index === last || (index === 0 && message.role === 'system') ? hinted(message) : message,
+    index === last || (index === 0 && message.role === 'system') ? withHint(message) : message,
   )
 }
 
-function hinted(message: LanguageModelV4Message): LanguageModelV4Message {
+function withHint(message: LanguageModelV4Message): LanguageModelV4Message {
   const { anthropic, ...others } = message.providerOptions ?? {}
   // A hook may have said something else.
   return { ...message, providerOptions: { ...others, anthropic: { ...HINT.anthropic, ...anthropic } } }
