@@ -21,7 +21,7 @@ const NO_TEXT = 'Expected the parts of the answer to be texts, got something els
 
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
-/** Gathers the parts of one stream into an answer; tells of text and reasoning in the order in which they come. */
+/** Collects the parts of one stream into an answer; passes on text and reasoning in the order of arrival. */
 export class AnswerCollector {
   readonly #answerBytes: number
   readonly #onDelta: (delta: AnswerDelta) => void
@@ -40,8 +40,8 @@ export class AnswerCollector {
   }
 
   /**
-   * Takes the next part and says whether it carried content.
-   * @throws ModelError `too_large` once the answer passes its limit of bytes, `incomplete` for words that are no text
+   * Takes the next part; returns true if it carried content.
+   * @throws ModelError `too_large` once the answer exceeds its limit of bytes, `incomplete` for a delta that is no text
    */
   take(part: LanguageModelV4StreamPart): boolean {
     switch (part.type) {
@@ -58,7 +58,7 @@ export class AnswerCollector {
         return this.#append('reasoning', part.delta)
       case 'reasoning-start':
         this.#parts.take(part)
-        // Parts of reasoning are paragraphs of their own; joined as they are, their words would run together.
+        // Each part of reasoning is a paragraph; without a separator their words would run together.
         if (this.#texts.reasoning !== '') this.#append('reasoning', '\n\n')
         return false
       case 'tool-input-delta':
@@ -80,17 +80,17 @@ export class AnswerCollector {
         return false
       case 'tool-input-start':
       case 'tool-result':
-      // A sketch that the model made on its way, as its words of reasoning are; it belongs to no answer.
+      // A sketch that belongs to the reasoning of the model, not to its answer.
       case 'reasoning-file':
       case 'source':
         return true
       default:
-        // Starts, ends, pings, and custom parts: @ai-sdk/anthropic makes one of its bare preamble.
+        // Starts, ends, pings, and custom parts: @ai-sdk/anthropic sends one as its bare preamble.
         return false
     }
   }
 
-  /** What came so far. */
+  /** The content so far. */
   partial(): PartialAnswer {
     const { text, reasoning } = this.#texts
     return { text, reasoning: reasoning === '' ? null : reasoning, files: this.#files.taken }
@@ -98,7 +98,7 @@ export class AnswerCollector {
 
   /**
    * The whole answer, once the provider has called it finished.
-   * @throws ModelError `incomplete` or `content_filter` for a finish that says that the answer is not whole
+   * @throws ModelError `incomplete` or `content_filter` for a finish of an answer that is not whole
    */
   answer(finish: FinishPart): ModelAnswer {
     const problem = finishProblem(finish)
@@ -121,7 +121,7 @@ export class AnswerCollector {
       this.#files.take(part)
       return
     }
-    // No process of ours goes to an address that an answer names: who reads the message may.
+    // The worker never requests an address that an answer names; the reader of the message may.
     const url = 'url' in part.data ? String(part.data.url) : ''
     const delta = `${this.#texts.text === '' ? '' : '\n'}${url}`
     this.#parts.take({ type: 'text-start', id: delta })
@@ -136,7 +136,7 @@ export class AnswerCollector {
     return true
   }
 
-  /** What is no text might have a length all the same, as bytes do, and would be stored as it is. */
+  /** Other values than text, such as bytes, may also have a length, and would be stored as they are. */
   #count(text: unknown): boolean {
     if (typeof text !== 'string')
       throw new ModelError({ kind: 'incomplete', message: NO_TEXT, retryable: true })
@@ -158,7 +158,7 @@ function toolCallOf(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call'
   return { providerCallId: textOf(toolCallId), name: textOf(toolName), input: argumentsOf(input) }
 }
 
-/** Some provider libraries end a cut stream with a finish part: `interrupted`, or `other` without a raw reason. */
+/** Some provider libraries end an interrupted stream with a finish: `interrupted`, or `other` without a raw reason. */
 function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefined {
   const { unified, raw } = finishReason
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
@@ -167,7 +167,7 @@ function finishProblem({ finishReason, usage }: FinishPart): ModelError | undefi
   if (unified === 'error')
     return incompleteError('The provider ended its answer with an error.', usageOf(usage))
   if (unified === 'content-filter') {
-    // Words that came before the filter cut in are no answer either: another model may give a whole one.
+    // Text before the intervention of the filter is no answer either: another model may give a whole answer.
     const message = 'The content filter of the provider withheld the answer, or the rest of it.'
     return new ModelError({ kind: 'content_filter', message, retryable: false, usage: usageOf(usage) })
   }
@@ -178,7 +178,7 @@ function incompleteError(message: string, usage: ModelUsage): ModelError {
   return new ModelError({ kind: 'incomplete', message, retryable: true, usage })
 }
 
-/** What a finish says of the cost; 0 where it says nothing. */
+/** The usage in a finish; 0 for an absent number. */
 function usageOf(usage: LanguageModelV4Usage): ModelUsage {
   return {
     inputTokens: tokensOf(usage.inputTokens.total),
@@ -187,9 +187,9 @@ function usageOf(usage: LanguageModelV4Usage): ModelUsage {
   }
 }
 
-/** What a provider gives with the parts of one answer is read with each request; signatures have some KB. */
+/** Each later request reads the metadata of the parts again; a signature has some KB. */
 export const PART_METADATA_BYTES = 1024 * 1024
-/** Pieces of text, reasoning, calls and files: more are a stream that never ends. */
+/** Pieces of text, reasoning, calls and files: a stream with more of them never ends. */
 export const PARTS_PER_ANSWER = 2000
 
 type Piece = Extract<
@@ -201,23 +201,23 @@ type Piece = Extract<
 
 interface Collected {
   readonly kind: AnswerPart['kind']
-  /** Of calls and files: the answer's how manieth. */
+  /** The index of a call or file among those of its kind. */
   readonly index: number
   text: string
   metadata: SharedV4ProviderMetadata | undefined
-  /** Bytes of the metadata as JSON; null: it did not fit. */
+  /** Bytes of the metadata as JSON; null: it exceeded the limit. */
   bytes: number | null
 }
 
 interface CollectedParts {
   readonly parts: readonly AnswerPart[]
-  /** How many parts lost their metadata to its limit. */
+  /** The number of parts whose metadata exceeded its limit and was dropped. */
   readonly metadataLeftOut: number
 }
 
 /**
- * Gathers the parts of an answer in the order in which they begin, each with all that its provider says of it. Metadata of one
- * answer has a limit; a part whose metadata does not fit keeps none of it.
+ * Collects the parts of an answer in the order in which they begin, each with all metadata of its provider. The metadata
+ * of one answer has a limit; a part whose metadata exceeds it keeps none.
  */
 export class PartCollector {
   readonly #parts: Collected[] = []
@@ -225,7 +225,7 @@ export class PartCollector {
   #bytes = 0
 
   /**
-   * A piece of text or reasoning: signatures often come with the last one.
+   * Takes a piece of text or reasoning; a signature often comes with the last piece.
    * @throws ModelError `too_large` for an answer of too many parts
    */
   take(piece: Piece): void {
@@ -239,14 +239,14 @@ export class PartCollector {
   }
 
   /**
-   * A call or a file, the answer's `index`th of its kind.
+   * Adds a call or a file, the answer's `index`th of its kind.
    * @throws ModelError `too_large` for an answer of too many parts
    */
   add(kind: 'call' | 'file', index: number, metadata: unknown): void {
     this.#keep(this.#begin(kind, index), metadata)
   }
 
-  /** The parts, with their places in the joined texts of the answer. */
+  /** Returns the parts, with their offsets in the joined texts of the answer. */
   collect(texts: { readonly text: string; readonly reasoning: string }): CollectedParts {
     const ends = { text: 0, reasoning: 0 }
     const parts = this.#parts.flatMap(({ kind, text, index, metadata }): readonly AnswerPart[] => {
@@ -254,7 +254,7 @@ export class PartCollector {
       if (kind === 'call' || kind === 'file') return [{ kind, index, ...given }]
       if (text === '' && metadata === undefined) return []
       const from = texts[kind].indexOf(text, ends[kind])
-      // The words of parts that came intertwined stand nowhere by themselves.
+      // Interleaved parts are nowhere contiguous in the joined text.
       if (from === -1) return []
       ends[kind] = from + text.length
       return [{ kind, from, to: ends[kind], ...given }]
@@ -299,10 +299,13 @@ const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/
 const UNKNOWN_TYPE = 'application/octet-stream'
 
-/** A file that came whole, not as an address. */
+/** A file with its bytes, not with an address. */
 type FileWithBytes = LanguageModelV4File & { readonly data: { readonly type: 'data' } }
 
-/** Gathers the files of one answer; they are in memory until the answer is whole, so that they have the limit of one file together. */
+/**
+ * Collects the files of one answer. They stay in memory until the answer is whole, so together they have the limit of
+ * one file.
+ */
 class FileCollector {
   readonly #taken: ModelFile[] = []
   #bytes = 0
@@ -328,7 +331,7 @@ function sizeOf(data: unknown): number {
   throw unreadableError('something else')
 }
 
-/** A copy: the provider's library may use its buffer again. */
+/** Returns a copy: the provider's library may reuse its buffer. */
 function bytesOf(data: string | Uint8Array): Uint8Array {
   if (typeof data !== 'string') return Uint8Array.from(data)
   if (!BASE64.test(data)) throw unreadableError('a text that is not base64')
@@ -350,27 +353,30 @@ function tooLargeError(expected: string): ModelError {
   return new ModelError({ kind: 'too_large', message, retryable: false })
 }
 
-/** What a provider sends has types for the compiler alone: its library passes on what came. None of it may fail a commit. */
+/**
+ * The types of a provider's data hold for the compiler only: its library passes on anything. No value may fail a
+ * commit.
+ */
 
-/** More tokens than any answer has: a sum of them stays a whole number. */
+/** More tokens than any answer has; a sum of such numbers stays an exact integer. */
 const MOST_TOKENS = 1e12
 
-/** A text, or '' for anything else. */
+/** The text itself, or '' for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The arguments of a call as raw JSON text: a parsed value is written out, and what cannot be is ''. */
+/** The arguments of a call as raw JSON text: a parsed value is serialized, or '' if that is impossible. */
 export function argumentsOf(value: unknown): string {
   return typeof value === 'string' ? value : (jsonTextOf(value) ?? '')
 }
 
-/** Tokens: a whole number from 0 on; 0 for what is none. */
+/** A number of tokens: a whole number from 0 on; 0 for any other value. */
 export function tokensOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0
 }
 
-/** What of its metadata is JSON, by provider; undefined where nothing is. */
+/** The part of the metadata that is JSON, by provider; undefined if no part is. */
 export function metadataOf(value: unknown): SharedV4ProviderMetadata | undefined {
   const text = jsonTextOf(value)
   const metadata: unknown = text === undefined ? undefined : JSON.parse(text)
@@ -383,7 +389,7 @@ function jsonTextOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value) as string | undefined
   } catch {
-    // A ring, a BigInt, or something that throws when it is read.
+    // The value has a cycle or a BigInt, or throws on being read.
     return undefined
   }
 }

@@ -11,30 +11,30 @@ const MODEL_ATTEMPTS = 2
 /** Doubled with each further attempt; long enough for a passing fault, short beside a model call. */
 const FIRST_BACKOFF = 1000
 
-/** An attempt that begins, or with `error` one that failed; its deltas are to be dropped then. */
+/** An attempt that begins; with `error`, an attempt that failed, whose deltas must be dropped. */
 export interface ModelAttempt {
   /** From 1. */
   readonly attempt: number
   readonly error?: ModelError
 }
 
-/** What the threads of a worker share of a provider. */
+/** The limits and pauses of a provider, which all threads of a worker share. */
 export interface Admission {
-  /** Runs an attempt, maybe later. A ModelError that it throws of its own ends the call, and counts no attempt. */
+  /** Runs an attempt, possibly after a wait. A ModelError of its own ends the call and counts as no attempt. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
-  /** The provider asked for a pause of so many milliseconds. */
+  /** Records a pause in milliseconds that the provider asked for. */
   readonly notePause: (milliseconds: number) => void
 }
 
 type AttemptOptions = Parameters<typeof streamAnswer>[0]
 
 export interface CallWithRetriesOptions extends AttemptOptions {
-  /** @default at once */
+  /** @default every attempt runs at once */
   readonly admission?: Admission
   readonly onAttempt: (attempt: ModelAttempt) => void | Promise<void>
-  /** Another model is asked when this one fails: then a model that fell silent is not asked again. @default false */
+  /** Another model follows when this one fails, so a stalled model gets no second request. @default false */
   readonly hasFallback?: boolean
-  /** Milliseconds that a provider's pause may take. @default as long as the provider asks for */
+  /** The longest accepted pause of a provider, in milliseconds. @default any */
   readonly patience?: number
   /** Rejects when the signal aborts. @default a timer */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
@@ -46,7 +46,7 @@ export interface CallWithRetriesOptions extends AttemptOptions {
  * Asks one model, at most MODEL_ATTEMPTS times and within `limits.total` altogether. A model that did not begin to
  * answer is not asked again, and a pause over LONGEST_PAUSE_IN_ACTIVITY is not waited for here: the error says both.
  * @throws ModelError of the last attempt.
- * @throws ModelAbortedError when the caller's signal aborts, at whatever moment.
+ * @throws ModelAbortedError when the caller's signal aborts, at any moment.
  */
 export async function callWithRetries(
   call: CallWithRetriesOptions,
@@ -81,7 +81,7 @@ async function tryOnce(
   }
 }
 
-/** Milliseconds, or null if this error is final for this attempt of the activity. */
+/** Milliseconds until the next attempt; null if the error is final for this attempt of the activity. */
 function pauseBeforeRetry(
   { hasFallback = false, patience = Infinity, random = Math.random }: CallWithRetriesOptions,
   error: ModelError,
@@ -98,7 +98,7 @@ function backoff(attempt: number): number {
   return FIRST_BACKOFF * 2 ** (attempt - 1)
 }
 
-/** @throws ModelAbortedError if the signal aborts before the work or in it, whatever the work makes of that */
+/** @throws ModelAbortedError if the signal aborts before or during the work, whatever the work itself throws */
 async function orAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     signal.throwIfAborted()

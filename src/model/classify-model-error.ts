@@ -7,16 +7,18 @@ type Verdict = { readonly kind: ModelErrorKind; readonly retryable: boolean }
 const NETWORK_CODES =
   /^(E(CONN\w+|PIPE|TIMEDOUT|AI_AGAIN|NOTFOUND|HOSTUNREACH|NETUNREACH)|UND_ERR_\w+|Connection\w+)$/
 const NETWORK_MESSAGES = /^(fetch failed|failed to fetch|terminated|socket hang up|network error)$/i
-/** What @ai-sdk/anthropic throws, as a plain error, when the first event of a stream cannot be read. */
+/** The plain error of @ai-sdk/anthropic for a stream whose first event cannot be read. */
 const UNREADABLE_START = /^Expected a normalized .* stream error$/
 const CONTEXT_TOO_LONG =
   /context.?(length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|(input|prompt) token count/i
 const CONTENT_FILTER = /content.?(filter|policy)|content management policy|safety system/i
-/** What providers say when no wait helps, for somebody has to pay; they do so with 400, 402, 403 and 429. */
+/**
+ * The messages of providers for an account without credit, where no wait helps; they come with 400, 402, 403 and 429.
+ */
 const OUT_OF_CREDIT =
   /insufficient_quota|credit balance is too low|billing_(hard_limit_reached|not_active)|insufficient (balance|credits|funds)|out of credits|used all available credits/i
 
-/** What a provider says in the `type` or `code` of an error inside a stream, where there is no status. */
+/** The `type` or `code` of an error inside a stream, which has no status, and the status that it stands for. */
 const STREAM_ERRORS: readonly (readonly [RegExp, number])[] = [
   [/rate_limit|insufficient_quota/, 429],
   [/overloaded|slow_down|unavailable/, 503],
@@ -46,14 +48,14 @@ const NAMED_ERRORS: Readonly<Record<string, Verdict>> = {
 }
 
 /**
- * Says what any failure of a provider means for the call; walks causes and wrappers such as RetryError,
- * cycle-safe. What nobody recognises is `unknown` and not retried, for it is most likely a bug.
+ * Classifies any failure of a provider; follows causes and wrappers such as RetryError, safe against cycles. An
+ * unrecognised error is `unknown` and not retried, because it is most likely a bug.
  */
 export function classifyModelError(error: unknown): ModelError {
   try {
     return classify(error)
   } catch {
-    // Anything may be thrown, also what throws when it is looked at.
+    // Code may throw anything, even a value that itself throws on being read.
     const message = 'The provider reported an error that cannot be read.'
     return new ModelError({ kind: 'unknown', message, retryable: false })
   }
@@ -66,7 +68,7 @@ function classify(error: unknown): ModelError {
     if (found) return found
   }
   if (error instanceof Error) return errorOf(error, { kind: 'unknown', retryable: false })
-  // A provider that ends its own stream with an error it does not name has most likely a passing trouble.
+  // A provider that ends its own stream with an unnamed error has most likely a temporary problem.
   return errorOf(error, { kind: 'unavailable', retryable: true })
 }
 
@@ -104,7 +106,7 @@ function classifyApiCall(error: APICallError): ModelError {
   })
 }
 
-/** Error parts of streams are plain objects: `{ type, message, code?, statusCode?, isRetryable? }`, maybe nested. */
+/** Error parts of streams are plain objects, possibly nested: `{ type, message, code?, statusCode?, isRetryable? }`. */
 function classifyStreamError(error: Readonly<Record<string, unknown>>): ModelError | undefined {
   const words = [error['code'], error['type']].filter((word) => typeof word === 'string').join(' ')
   const status = error['statusCode'] ?? STREAM_ERRORS.find(([pattern]) => pattern.test(words))?.[1]
@@ -144,7 +146,7 @@ function messageOf(error: unknown): string {
   return 'The provider reported an error without a message.'
 }
 
-/** The error, what it wraps and what caused it, nearest first; of several attempts the last comes first. */
+/** The error, its wrapped errors and its causes, nearest first; of several attempts the last comes first. */
 function errorChain(error: unknown): readonly unknown[] {
   const seen = new Set<unknown>([error])
   for (const current of seen) {
@@ -162,16 +164,16 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** Google writes it into the body of its 429, and sends no header. */
+/** Google writes the delay into the body of its 429 and sends no header. */
 const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/
 
-/** The milliseconds that the body of a refusal asks to wait, or null. */
+/** The wait in milliseconds that the body of a refusal asks for, or null. */
 function retryDelayOf(body: string | undefined): number | null {
   const seconds = RETRY_DELAY.exec(body ?? '')?.[1]
   return seconds === undefined ? null : Math.ceil(Number(seconds) * 1000)
 }
 
-/** The milliseconds that a provider's headers ask to wait, or null; an HTTP date counts from `now`. */
+/** The wait in milliseconds that a provider's headers ask for, or null; an HTTP date counts from `now`. */
 export function retryAfterOf(
   headers: Readonly<Record<string, string | undefined>> | undefined,
   now: number = Date.now(),

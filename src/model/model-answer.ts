@@ -1,17 +1,17 @@
 import type { LanguageModelV4, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 
-/** One complete answer of a model; a stream that was cut never becomes one. */
+/** One complete answer of a model; an interrupted stream never becomes one. */
 export interface ModelAnswer {
   readonly text: string
-  /** Null if the model showed none. */
+  /** Null if the model returned none. */
   readonly reasoning: string | null
-  /** The calls that are ours to execute, in the model's order; what the provider ran itself is left out. */
+  /** The calls for this runtime to execute, in the model's order, without those that the provider ran itself. */
   readonly toolCalls: readonly ModelToolCall[]
-  /** What the model made beside its words, in its order. */
+  /** The files that the model generated, in its order. */
   readonly files: readonly ModelFile[]
-  /** All of these as they came, each with what its provider wants back with it. */
+  /** All of these in the order of arrival, each with the metadata that its provider needs back. */
   readonly parts: readonly AnswerPart[]
-  /** How many parts lost their metadata to its limit. */
+  /** The number of parts whose metadata exceeded its limit and was dropped. */
   readonly metadataLeftOut: number
   /** The AI SDK's unified reason: `stop`, `length`, `content-filter`, `tool-calls` or `other`. */
   readonly finishReason: string
@@ -21,39 +21,39 @@ export interface ModelAnswer {
   readonly responseModel: string | null
 }
 
-/** A tool call as the model wrote it, not yet checked in any way. */
+/** A tool call as the model wrote it, before any validation. */
 export interface ModelToolCall {
-  /** The provider's id, kept for reference: the ids of the transcript are ours. */
+  /** The provider's id, for reference only: the transcript has ids of its own. */
   readonly providerCallId: string
   readonly name: string
-  /** Raw JSON text, maybe broken. */
+  /** Raw JSON text, possibly broken. */
   readonly input: string
 }
 
-/** A file that a model made. */
+/** A file that a model generated. */
 export interface ModelFile {
   readonly mimeType: string
   readonly data: Uint8Array
 }
 
-/** A piece of an answer. `from` and `to` are places in its text or reasoning; some pieces hold nothing to read. */
+/** A piece of an answer. `from` and `to` are offsets in its text or reasoning; a piece may be empty. */
 export type AnswerPart = (
   | { readonly kind: 'text' | 'reasoning'; readonly from: number; readonly to: number }
   | { readonly kind: 'call' | 'file'; readonly index: number }
 ) & { readonly providerMetadata?: SharedV4ProviderMetadata }
 
-/** Tokens of one call; 0 where the provider says nothing. `cachedInputTokens` are part of `inputTokens`. */
+/** Tokens of one call; 0 where the provider gives no number. `cachedInputTokens` are part of `inputTokens`. */
 export interface ModelUsage {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cachedInputTokens: number
 }
 
-/** A piece of an answer while it is produced; the pieces of one kind, joined, are the answer's text of that kind. */
+/** A piece of an answer in progress; the pieces of one kind, joined, are the answer's text of that kind. */
 export interface AnswerDelta {
   readonly kind: 'text' | 'reasoning'
   readonly text: string
 }
 
-/** Any AI SDK language model of specification v4: the one kind of model that threads call. */
+/** Any AI SDK language model of specification v4, the only kind of model that threads call. */
 export type LanguageModel = LanguageModelV4

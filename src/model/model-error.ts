@@ -2,16 +2,17 @@ import type { ModelFile, ModelUsage } from './model-answer.js'
 
 const errorMarker = Symbol.for('everthread.error.ModelError')
 
-/** Provider messages can be whole HTML pages; this keeps what a person can read. */
+/** Provider messages can be whole HTML pages; a person reads no more than this. */
 const MESSAGE_LENGTH = 1000
 
 /**
- * `stalled`: silent or too slow. `incomplete`: the answer was cut or could not be read. `too_large`: the answer
- * passed the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: our own limit
- * for its provider let no request through. `overloaded`: the provider has too much to do for now. `paused`: it asked for
- * a pause, and no request was sent. `out_of_credit`: somebody has to pay. `unsupported_version`: its provider is of
- * another version of the AI SDK; the message is ours. `not_registered`: no worker has had its definition for a minute. `script_ended`: a
- * scripted model was asked more often than its script has replies.
+ * `stalled`: silent or too slow. `incomplete`: the answer was truncated or could not be read. `too_large`: the answer
+ * exceeded the limit of bytes. `context_too_long`: the request was too long for the model. `throttled`: the worker's own
+ * limit for the provider admitted no request. `overloaded`: the provider has too much load at present. `paused`: the
+ * provider asked for a pause, and no request was sent. `out_of_credit`: the account needs a payment.
+ * `unsupported_version`: the provider package has another version of the AI SDK; the message is written here.
+ * `not_registered`: no worker has had the model's definition for a minute. `script_ended`: a scripted model got more
+ * requests than its script has replies.
  */
 export type ModelErrorKind =
   | 'rate_limited'
@@ -33,8 +34,8 @@ export type ModelErrorKind =
   | 'unknown'
 
 /**
- * A failed attempt at a model call, classified once at this edge. Message and cause may hold content of the
- * conversation: they belong into the store, never into Temporal (T5).
+ * A failed attempt at a model call, classified once at this boundary. Message and cause may contain content of the
+ * conversation: they belong in the store, never in Temporal (T5).
  */
 export class ModelError extends Error {
   static isInstance(error: unknown): error is ModelError {
@@ -44,11 +45,11 @@ export class ModelError extends Error {
   override readonly name = 'ModelError'
   readonly [errorMarker] = true
   readonly kind: ModelErrorKind
-  /** Whether the same request may succeed on the same model a little later. */
+  /** True if the same request may succeed on the same model a little later. */
   readonly retryable: boolean
-  /** Milliseconds that the provider asked to wait. */
+  /** The wait that the provider asked for, in milliseconds. */
   readonly retryAfter: number | null
-  /** What the provider says that it cost all the same. */
+  /** The usage of the failed attempt, if the provider reported one. */
   readonly usage: ModelUsage | null
 
   constructor(options: {
@@ -67,7 +68,7 @@ export class ModelError extends Error {
   }
 }
 
-/** Whether the provider says that the same request may succeed later, rather than that something broke. */
+/** True if the provider asks for a later request, as opposed to a failure of its own. */
 export function asksForPause({ kind, retryable, retryAfter }: ModelError): boolean {
   return retryable && (retryAfter !== null || PAUSES.has(kind))
 }
@@ -76,14 +77,16 @@ const PAUSES: ReadonlySet<ModelErrorKind> = new Set(['rate_limited', 'overloaded
 
 const abortedMarker = Symbol.for('everthread.error.ModelAbortedError')
 
-/** What had arrived of an answer when its caller stopped it. */
+/** The part of an answer that had arrived when its caller stopped the call. */
 export interface PartialAnswer {
   readonly text: string
   readonly reasoning: string | null
   readonly files: readonly ModelFile[]
 }
 
-/** The caller's own signal ended a model call: never a fault of the provider, so never retried and no fallback. */
+/**
+ * The caller's own signal ended a model call. This is no fault of the provider, so no retry and no fallback follows.
+ */
 export class ModelAbortedError extends Error {
   static isInstance(error: unknown): error is ModelAbortedError {
     return typeof error === 'object' && error !== null && abortedMarker in error
@@ -91,7 +94,7 @@ export class ModelAbortedError extends Error {
 
   override readonly name = 'ModelAbortedError'
   readonly [abortedMarker] = true
-  /** Kept so that a stopped run can show what the person had already read. */
+  /** A stopped run can show the text that the person has already read. */
   readonly partial: PartialAnswer
 
   constructor({ partial, cause }: { readonly partial: PartialAnswer; readonly cause: unknown }) {

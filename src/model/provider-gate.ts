@@ -1,7 +1,7 @@
 /**
- * What one provider takes at a time, for one worker process: calls in flight, and requests in any minute. Short waits
- * happen here, in the order of arrival; a longer one is refused with the time that it takes, and the place in the
- * minute's line is kept for the caller until then.
+ * The limits of one provider, for one worker process: calls in flight, and requests in any minute. Short waits happen
+ * here, in the order of arrival. A longer wait is refused with its duration, and the caller's place in the minute is
+ * reserved until then.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { ModelError } from './model-error.js'
@@ -12,7 +12,7 @@ const FULL_PROVIDER_WAIT = 15_000
 
 const MINUTE = 60_000
 
-/** What a provider takes; nothing said is no limit. */
+/** The limits of a provider; an absent field is no limit. */
 export interface ProviderLimit {
   /** Calls in flight. */
   readonly concurrency?: number
@@ -21,13 +21,13 @@ export interface ProviderLimit {
 
 export interface Visit {
   readonly limit: ProviderLimit
-  /** Who asks: the same one again finds the place that was kept. */
+  /** Identifies the caller: a second visit under the same key finds its reserved place. */
   readonly key: string
   readonly signal: AbortSignal
 }
 
 interface Clock {
-  /** Milliseconds that only grow. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
   /** Rejects when the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
@@ -42,7 +42,7 @@ export class ProviderGate {
   readonly #clock: Clock
   #running = 0
   #line: (() => void)[] = []
-  /** When the requests of the last minute were let through, and those to come: in order. */
+  /** The times at which requests of the last minute were admitted, and of those to come: in order. */
   #times: number[] = []
   readonly #kept = new Map<string, number>()
 
@@ -72,14 +72,14 @@ export class ProviderGate {
     else if (!(await this.#turn(signal))) throw throttledError(FULL_PROVIDER_WAIT)
   }
 
-  /** Whoever is first in line takes over. */
+  /** Gives the free room to the first call in the line. */
   #leave(): void {
     const next = this.#line.shift()
     if (next === undefined) this.#running -= 1
     else next()
   }
 
-  /** Whether a call that ended gave its room to this one in time. */
+  /** Returns true if a call that ended gave its room to this call in time. */
   async #turn(signal: AbortSignal): Promise<boolean> {
     let given = false
     const waiting = new AbortController()
@@ -91,13 +91,13 @@ export class ProviderGate {
     const either = AbortSignal.any([signal, waiting.signal])
     await this.#clock.sleep(LONGEST_PAUSE_IN_ACTIVITY, either).catch(() => undefined)
     this.#line = this.#line.filter((other) => other !== take)
-    // Room that comes at the moment of a stop goes to the next one.
+    // Room that becomes free at the moment of a stop goes to the next call.
     if (given && signal.aborted) this.#leave()
     signal.throwIfAborted()
     return given
   }
 
-  /** The time at which this request may go: one that was kept, or the next that the minute has. */
+  /** The time at which this request may be sent: its reserved time, or the next free time of the minute. */
   #place(perMinute: number | undefined, key: string): number {
     const now = this.#clock.now()
     if (perMinute === undefined) return now

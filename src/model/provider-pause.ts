@@ -1,8 +1,8 @@
 /**
- * The pause that a provider asked for at one of its models, shared by all threads of one worker process: nobody sends a
- * request before it is over, and those who wait for its end go one after the other, in random steps, not all at once.
- * A short rest of it is waited for here, a longer one is refused with the time that it takes. It knows nothing of what
- * other workers were told; each of them learns that from its own first refusal.
+ * The pause that a provider asked for at one of its models, shared by all threads of one worker process. No thread sends
+ * a request before the pause is over, and the waiting threads then continue one after the other, in random steps, not all
+ * at once. A short remainder is waited for here; a longer one is refused with its duration. Workers do not share pauses:
+ * each worker gets the pause with its own first refusal.
  */
 import { LIMITS } from '../protocol/limits.js'
 import { ModelError } from './model-error.js'
@@ -12,12 +12,12 @@ export const LONGEST_PAUSE_IN_ACTIVITY = 10_000
 
 /** At most so many milliseconds between two requests that waited for the end of the same pause. */
 const STEP = 100
-/** The random part of a pause: a share of it, and no more than this. */
+/** The random part of a pause is at most this share of it, and at most `LONGEST_JITTER`. */
 const JITTER_SHARE = 0.25
 const LONGEST_JITTER = 30_000
 
 export interface PauseClock {
-  /** Milliseconds that only grow; those by which callers that were refused come again. */
+  /** Milliseconds of a monotonic clock, by which refused callers also return. */
   readonly now: () => number
   /** Rejects when the signal aborts. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
@@ -25,14 +25,14 @@ export interface PauseClock {
   readonly random: () => number
 }
 
-/** Who wants to ask the model. */
+/** A caller that wants to send a request. */
 export interface PausedCaller {
   readonly signal: AbortSignal
-  /** Milliseconds that it waits for at most. */
+  /** The most milliseconds that it waits. */
   readonly patience: number
 }
 
-/** A pause, a random part longer: whoever was asked to wait at the same time does not come back at the same time. */
+/** A pause with a random extension, so that callers that were refused together do not return together. */
 export function withJitter(milliseconds: number, random: () => number = Math.random): number {
   return milliseconds + random() * Math.min(milliseconds * JITTER_SHARE, LONGEST_JITTER)
 }
@@ -40,7 +40,7 @@ export function withJitter(milliseconds: number, random: () => number = Math.ran
 export class ProviderPause {
   readonly #clock: PauseClock
   #end = -Infinity
-  /** When the newest of those who wait for the end may go. */
+  /** The time at which the newest waiting caller may send. */
   #lastPlace = -Infinity
 
   constructor(clock: PauseClock) {
@@ -48,8 +48,8 @@ export class ProviderPause {
   }
 
   /**
-   * The provider refused a request and asked for so long a pause. One of its threads asks again within the hour: the pause may
-   * be over sooner, or may have been a mistake, such as a date in place of seconds.
+   * Begins the pause that a provider asked for, up to `LIMITS.longestProviderWait`: the pause may be over sooner, or may
+   * have been a mistake, such as a date in place of seconds, so a thread has to try again.
    */
   begin(milliseconds: number): void {
     const shared = Math.min(milliseconds, LIMITS.longestProviderWait)
@@ -57,8 +57,8 @@ export class ProviderPause {
   }
 
   /**
-   * Resolves when this caller may ask; at once when there is no pause.
-   * @throws ModelError `paused` that says when to come again, if that is too long to be waited for here
+   * Resolves when this caller may send a request; at once without a pause.
+   * @throws ModelError `paused` with the time until a retry, if that is too long to wait for here
    */
   async pass({ signal, patience }: PausedCaller): Promise<void> {
     for (;;) {

@@ -12,17 +12,17 @@ import { ModelError } from './model-error.js'
 import { toScriptedRequest } from './scripted-request.js'
 import type { ScriptedRequest } from './scripted-request.js'
 
-/** A language model that says what its script says, and remembers what it was asked. */
+/** A language model that answers from its script and records its requests. */
 export interface ScriptedModel extends LanguageModel {
   /** Every request so far, also those that failed or came after the end of the script. */
   readonly requests: readonly ScriptedRequest[]
-  /** How many replies of a list were never asked for; Infinity while a generator or function can go on. */
+  /** The number of unused replies of a list; Infinity while a generator or function can go on. */
   readonly remaining: number
 }
 
 /**
- * Makes a deterministic language model for tests, demos and benches. It streams by words and honours its abort
- * signal; a request beyond the script fails with what was asked and is not retried.
+ * Creates a deterministic language model for tests, demos and benchmarks. It streams word by word and honours its abort
+ * signal. A request beyond the script fails with a description of that request and is not retried.
  */
 export function scriptedModel(script: ModelScript): ScriptedModel {
   const source = replySource(script)
@@ -109,13 +109,13 @@ function scriptEndedError(request: ScriptedRequest, number: number): ModelError 
   return new ModelError({ kind: 'script_ended', message, retryable: false })
 }
 
-/** What a scripted model answers. With `error` it fails as a provider would that answers with this HTTP status. */
+/** One answer of a scripted model. With `error` it fails as a provider that answers with this HTTP status. */
 export interface ScriptedAnswer {
   readonly text?: string
   readonly reasoning?: string
-  /** A string as `args` is sent as raw JSON text, so that broken calls can be scripted. */
+  /** A string as `args` is sent as raw JSON text, so that a script can contain broken calls. */
   readonly toolCalls?: readonly { readonly name: string; readonly args?: unknown }[]
-  /** Files that the model makes; `data` is base64 or bytes. */
+  /** Files that the model generates; `data` is base64 or bytes. */
   readonly files?: readonly { readonly mediaType: string; readonly data: string | Uint8Array }[]
   readonly usage?: Partial<ModelUsage>
   readonly error?: {
@@ -123,18 +123,18 @@ export interface ScriptedAnswer {
     readonly message: string
     readonly headers?: Readonly<Record<string, string>>
   }
-  /** `length`: the answer is cut off behind what it says here. */
+  /** `length`: the limit of length truncates the answer after this content. */
   readonly endedBy?: 'length'
   /** Milliseconds before the answer begins. */
   readonly delay?: number
-  /** Milliseconds before each further word of it. */
+  /** Milliseconds before each further word of the answer. */
   readonly wordDelay?: number
 }
 
-/** The same small numbers for every answer that names none. */
+/** The usage of every answer that names none. */
 const DEFAULT_USAGE: ModelUsage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0 }
 
-/** Everything that the answer is made of; `id` makes the ids of its tool calls. */
+/** The whole content of the answer; the ids of its tool calls derive from `id`. */
 function scriptedContent(answer: ScriptedAnswer, id: string): LanguageModelV4Content[] {
   const content: LanguageModelV4Content[] = []
   if (answer.reasoning) content.push({ type: 'reasoning', text: answer.reasoning })
@@ -152,7 +152,7 @@ function scriptedContent(answer: ScriptedAnswer, id: string): LanguageModelV4Con
   return content
 }
 
-/** The same as a stream has it: text and reasoning word by word, then files and calls. */
+/** The same content as a stream: text and reasoning word by word, then files and calls. */
 function* scriptedParts(answer: ScriptedAnswer, id: string): Generator<LanguageModelV4StreamPart> {
   yield { type: 'stream-start', warnings: [] }
   yield { type: 'response-metadata', id }
@@ -216,14 +216,14 @@ export type ScriptedReply = ScriptedAnswer | ReplyFunction
 /** Replies in order, from a list or a generator; or one function that answers every request. */
 export type ModelScript = readonly ScriptedReply[] | Iterator<ScriptedReply, unknown> | ReplyFunction
 
-/** Where a scripted model takes its replies from. */
+/** The source of a scripted model's replies. */
 interface ReplySource {
   /** Undefined at the end of the script. */
   next(): ScriptedReply | undefined
   remaining(): number
 }
 
-/** Reads any form of script; a generator is asked for its next reply only when one is needed. */
+/** Reads any form of script; a generator produces its next reply only when one is needed. */
 function replySource(script: ModelScript): ReplySource {
   if (typeof script === 'function') return { next: () => script, remaining: () => Infinity }
   if ('next' in script) return iteratorSource(script)

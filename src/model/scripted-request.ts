@@ -8,7 +8,7 @@ import type { JsonValue } from '../protocol/values.js'
 
 /** One request as a scripted model shows it. */
 export interface ScriptedRequest {
-  /** Name of the prompt, the side and the thread that ask; null if the caller did not say. */
+  /** The prompt, side and thread of the request; null if the caller gave none. */
   readonly prompt: string | null
   readonly side: Side | null
   readonly threadId: string | null
@@ -38,7 +38,7 @@ export interface ScriptedMessage {
   }[]
 }
 
-/** What callers put under `providerOptions.everthread`, which real providers do not look at. */
+/** The origin that callers put under `providerOptions.everthread`, which real providers ignore. */
 export interface RequestOrigin {
   readonly prompt: string
   readonly side: Side

@@ -9,17 +9,17 @@ import { classifyModelError } from './classify-model-error.js'
 import type { AnswerDelta, LanguageModel, ModelAnswer } from './model-answer.js'
 import { ModelAbortedError, ModelError } from './model-error.js'
 
-/** What is asked of the model; its abort signal is ours to give. */
+/** The request to a model, without the abort signal, which each attempt sets. */
 export type ModelRequest = Omit<LanguageModelV4CallOptions, 'abortSignal'>
 
 interface StreamAnswerOptions {
   readonly model: LanguageModel
   readonly options: ModelRequest
-  /** The caller's own stop. */
+  /** Aborts when the caller stops the call. */
   readonly signal: AbortSignal
   /** @default MODEL_LIMITS */
   readonly limits?: ModelLimits
-  /** Called at once with each piece; must not throw. */
+  /** Receives each piece at once; must not throw. */
   readonly onDelta: (delta: AnswerDelta) => void
 }
 
@@ -28,9 +28,9 @@ type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 const UNFINISHED = 'The stream of the answer ended before it was finished.'
 
 /**
- * One attempt at an answer, bounded in time and size. Only a stream that the provider itself called finished
- * becomes an answer; an empty answer is one too.
- * @throws ModelError for everything that is the provider's, `stalled` and `too_large` included.
+ * Makes one attempt at an answer, bounded in time and size. Only a stream that the provider itself has called finished
+ * becomes an answer; an empty answer is valid.
+ * @throws ModelError for every failure of the provider, `stalled` and `too_large` included.
  * @throws ModelAbortedError with the partial text when the caller's signal aborts.
  */
 export async function streamAnswer(attempt: StreamAnswerOptions): Promise<ModelAnswer> {
@@ -41,7 +41,7 @@ export async function streamAnswer(attempt: StreamAnswerOptions): Promise<ModelA
     const finish = await readStream(attempt, watch, collector)
     return collector.answer(finish)
   } catch (error) {
-    // Read before our own abort of the provider, whose signal would hide the reason.
+    // The reason must be read before the abort of the provider below, which would hide it.
     const reason: unknown = watch.signal.aborted ? watch.signal.reason : error
     watch.abort()
     if (signal.aborted) throw new ModelAbortedError({ partial: collector.partial(), cause: signal.reason })
@@ -67,7 +67,7 @@ async function readStream(
       watch.noteProgress({ hasContent: collector.take(part) })
     }
   } finally {
-    // Reaches the connection of providers that do not look at their abort signal.
+    // The cancellation closes the connection of providers that ignore their abort signal.
     reader.cancel().catch(() => undefined)
   }
 }
@@ -81,7 +81,7 @@ async function startStream(
   try {
     return await raceAbort(start, signal)
   } catch (error) {
-    // A provider that answers after all must not keep its connection.
+    // A provider that answers later must not keep its connection.
     void Promise.resolve(start)
       .then(({ stream }) => stream.cancel())
       .catch(() => undefined)
@@ -90,36 +90,37 @@ async function startStream(
 }
 
 /**
- * OpenAI's responses keep reasoning at the provider by default and give an id for it, which holds for thirty days. A thread lives
- * longer, and its store is its memory: the reasoning is asked for itself, sealed, unless the options say something else.
+ * By default OpenAI's responses keep reasoning at the provider and return only its id, which is valid for thirty days. A
+ * thread lives longer and must not depend on it: the request asks for the encrypted reasoning itself, unless the options
+ * choose otherwise.
  */
 function withOwnMemory({ provider }: LanguageModel, options: ModelRequest): ModelRequest {
   if (!provider.endsWith('.responses')) return options
-  // Azure's own options, where there are any, hide those under the name of OpenAI.
+  // Azure's own options, if present, hide the options under the name of OpenAI.
   const name = provider.includes('azure') && options.providerOptions?.['azure'] ? 'azure' : 'openai'
   const given = options.providerOptions?.[name] ?? {}
   if (REMOTE_MEMORY.some((option) => given[option] != null)) return options
   return { ...options, providerOptions: { ...options.providerOptions, [name]: { ...given, store: false } } }
 }
 
-/** Options that say where the provider remembers. */
+/** Options that choose the storage at the provider. */
 const REMOTE_MEMORY = ['store', 'conversation', 'previousResponseId'] as const
 
-/** The clocks of one attempt and its caller's signal, joined in the one signal that the provider gets. */
+/** The timers of one attempt and its caller's signal, joined in the one signal that the provider gets. */
 interface AttemptWatch {
   /** Aborts with the caller's reason, or with a `stalled` ModelError. */
   readonly signal: AbortSignal
-  /** Tells that a chunk came. */
+  /** Records that a chunk arrived. */
   noteProgress(chunk: { readonly hasContent: boolean }): void
-  /** Stops the provider, whatever it still does. */
+  /** Stops the provider in any case. */
   abort(): void
   close(): void
 }
 
 /**
- * Watches an attempt from the moment of the request. Only content ends the wait for the first chunk, for a
- * preamble says nothing of whether the model works on a long prompt; afterwards every chunk counts, since some
- * providers send only pings while they prepare long tool arguments.
+ * Watches an attempt from the moment of the request. Only content ends the wait for the first chunk, because a preamble
+ * does not prove that the model works on a long prompt. Afterwards every chunk counts, because some providers send only
+ * pings while they prepare long tool arguments.
  */
 function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptWatch {
   const controller = new AbortController()
@@ -142,7 +143,7 @@ function watchAttempt(signal: AbortSignal, limits: ModelLimits): AttemptWatch {
       else if (hasContent) {
         hasBegun = true
         clearTimeout(silence)
-        // It was at work: a second request may well be answered, unlike one that was never begun.
+        // The model was at work, so a retry may succeed; a model that never began gets no retry.
         silence = failAfter(limits.stall, 'The model fell silent and did not go on', true)
       }
     },
@@ -162,8 +163,9 @@ function stalledError(message: string, retryable: boolean): ModelError {
 }
 
 /**
- * The promise, or the signal's reason as soon as it aborts: a provider that ignores its abort signal cannot hang
- * its caller. One listener for each wait, for a race against one long promise keeps every chunk of a stream alive.
+ * Settles as the promise, or rejects with the signal's reason as soon as it aborts: a provider that ignores its abort
+ * signal cannot hang its caller. Each wait has a listener of its own, because a race against one long-lived promise keeps
+ * every chunk of a stream in memory.
  */
 function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -188,19 +190,19 @@ function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> 
   })
 }
 
-/** What one model call may take: milliseconds, and bytes of UTF-8. */
+/** The limits of one model call, in milliseconds and in bytes of UTF-8. */
 export interface ModelLimits {
   /** All attempts of the call together. */
   readonly total: number
   /** From the request to the first chunk with content. */
   readonly firstChunk: number
-  /** Between two chunks, once content came. */
+  /** Between two chunks, after the first content. */
   readonly stall: number
   /** Text, reasoning and tool arguments together. */
   readonly answerBytes: number
 }
 
-/** The limits of production; tests give shorter ones. */
+/** The limits of production; tests use shorter ones. */
 export const MODEL_LIMITS: ModelLimits = {
   total: LIMITS.modelCall,
   firstChunk: LIMITS.modelFirstChunk,

@@ -13,7 +13,7 @@ export interface Instruments {
   readonly subscribers: UpDownCounter
 }
 
-/** Boundaries that the conventions name: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ */
+/** The boundaries of the conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ */
 const TOKENS = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
 ]
@@ -24,12 +24,15 @@ const LONG_SECONDS = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400
 const NO_METER = createNoopMeter()
 const made = new WeakMap<MeterProvider, Instruments>()
 
-/** Whether somebody collects metrics. */
+/** True if an SDK collects metrics. */
 export function isMetering(): boolean {
   return metrics.getMeter('everthread') !== NO_METER
 }
 
-/** Made once for each provider: unlike tracers, meters of the API stay silent when an SDK comes later. */
+/**
+ * Creates the instruments once for each provider: unlike tracers, meters of the API stay inactive if an SDK comes
+ * later.
+ */
 export function instruments(): Instruments {
   const provider = metrics.getMeterProvider()
   const known = made.get(provider)

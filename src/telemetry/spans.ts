@@ -21,7 +21,9 @@ export interface NewSpan {
   readonly base?: Context
 }
 
-/** Runs `work` within a span of its own, which ends with it; what `work` throws is named in it, and thrown on. */
+/**
+ * Runs `work` within a span of its own, which ends with it. The span records the type of an error, which is rethrown.
+ */
 export async function inSpan<T>(made: NewSpan, work: (span: Span | null) => Promise<T>): Promise<T> {
   if (!isTracing()) return work(null)
   const { base = context.active() } = made
@@ -40,13 +42,13 @@ function optionsOf({ kind, attributes, links = [] }: NewSpan): SpanOptions {
   return { kind, attributes, links: [...links] }
 }
 
-/** `type`: a word of ours, never what an error says (T5). */
+/** Marks a span as failed. `type` is a fixed code, never the message of an error (T5). */
 export function failSpan(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** What a client asks of a thread: the rows that it writes carry the span on to the worker. */
+/** The span of a client's request to a thread. The rows of the request carry its context on to the worker. */
 export function clientSpan(
   name: string,
   { threadId, agent }: { readonly threadId: string; readonly agent?: string },
@@ -58,43 +60,43 @@ export function clientSpan(
   return { name, kind: SpanKind.PRODUCER, attributes }
 }
 
-/** Runs `work` as a part of the caller's trace, if it named one and somebody listens here. */
+/** Runs `work` as a part of the caller's trace, if the caller sent one and an SDK is installed here. */
 export async function inTrace<T>(traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
   const span = isTracing() ? readTraceparent(traceparent) : null
-  // Who instruments HTTP has taken it up already.
+  // An instrumentation of HTTP has already continued the trace.
   if (span === null || trace.getSpanContext(context.active()) !== undefined) return work()
   return context.with(trace.setSpanContext(context.active(), span), work)
 }
 
 const RUN = createContextKey('everthread.run')
 
-/** What follows is work of a run that somebody's trace began. */
+/** The context for the work of a run that belongs to the given trace. */
 export function withRunTrace(base: Context, traceparent: string): Context {
   return base.setValue(RUN, traceparent)
 }
 
-/** What all steps of the run stand below: the sender's span, or that of the first step where nobody sent a trace. */
+/** The parent of all steps of a run: the sender's span, or the first step if no sender had a trace. */
 export function runTraceparent(): string | null {
   const known = context.active().getValue(RUN)
   return typeof known === 'string' ? known : activeTraceparent()
 }
 
-/** W3C trace context, version 00; of a later version these four fields stand first too. */
+/** W3C trace context, version 00; a later version also begins with these four fields. */
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** The trace that a row made here belongs to, as it is stored with it; null outside of any. */
+/** The active trace in the form that is stored with a row; null outside of any trace. */
 export function activeTraceparent(): string | null {
   const span = trace.getSpanContext(context.active())
   return span === undefined ? null : traceparentOf(span)
 }
 
-/** Null for one that is not valid. */
+/** Null for an invalid context. */
 export function traceparentOf(span: SpanContext): string | null {
   if (!isSpanContextValid(span)) return null
   return `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, '0')}`
 }
 
-/** Null for what is none: a row may come from anybody. */
+/** Null for a text that is no context: any client may have written the row. */
 export function readTraceparent(text: string | null | undefined): SpanContext | null {
   const [, version, traceId = '', spanId = '', flags = '', more] = FORM.exec(text ?? '') ?? []
   if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null
@@ -102,24 +104,24 @@ export function readTraceparent(text: string | null | undefined): SpanContext | 
   return isSpanContextValid(span) ? span : null
 }
 
-/** What the API gives while nobody has installed an SDK. */
-const NOBODY = new ProxyTracerProvider().getDelegate()
+/** The delegate of the API while no SDK is installed. */
+const NO_SDK = new ProxyTracerProvider().getDelegate()
 
-/** Asked for anew each time: an SDK may be installed after this module was loaded. */
+/** Gets the tracer anew each time: an SDK may be installed after this module is loaded. */
 export function tracer(): Tracer {
   return trace.getTracer('everthread')
 }
 
-/** Whether somebody listens. Without, no span is made and no row is read for its sake. */
+/** True if an SDK collects spans. Otherwise no span is created, and no row is read for one. */
 export function isTracing(): boolean {
   const provider = trace.getTracerProvider()
-  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== NOBODY
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== NO_SDK
 }
 
-/** OpenTelemetry's word for all others. */
+/** OpenTelemetry's name for all other errors. */
 const OTHER = '_OTHER'
 
-/** The name of a failure of ours; what others throw may bear any name, and content in it (T5). */
+/** The code of an error of this library; any other error may have any name, even with content in it (T5). */
 export function errorTypeOf(error: unknown): string {
   if (ThreadError.isInstance(error)) return error.code
   if (typeof error !== 'object' || error === null) return OTHER

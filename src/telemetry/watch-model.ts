@@ -3,23 +3,23 @@ import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { instruments } from './instruments.js'
 import { failSpan, tracer } from './spans.js'
 
-/** The model that is asked, by its provider's names. */
+/** The model of a request, by its provider's names. */
 export interface AskedModel {
-  /** As the AI SDK has it. */
+  /** The AI SDK's name. */
   readonly provider: string
   readonly model: string
 }
 
-/** Whose call it is; ids and registered names. */
+/** The caller of a model: ids and registered names. */
 export interface ModelCaller {
   readonly threadId: string
   readonly agent: string
   readonly prompt: string
-  /** As the registry has it. */
+  /** The name in the registry. */
   readonly model: string
 }
 
-/** What an answer tells of itself: numbers and the provider's names, no words (T5). */
+/** The attributes of an answer: numbers and the provider's names, no content (T5). */
 interface SeenAnswer {
   readonly finishReason: string
   readonly responseId: string | null
@@ -31,15 +31,15 @@ interface SeenAnswer {
   }
 }
 
-/** Requests to models: each has a span of its own, for each of them may cost. */
+/** Spans and metrics of requests to models. Each request has a span of its own, because each may have a cost. */
 export interface ModelWatch {
   begin(asked: AskedModel): void
-  /** The first one counts. */
+  /** Records the time of the first token; later calls do nothing. */
   markToken(): void
   finish(answer: SeenAnswer): void
-  /** Nothing, if no request is under way. */
+  /** Does nothing if no request is in flight. */
   fail(type: string): void
-  /** Runs within the request at hand: a provider's own spans stand below it. */
+  /** Runs within the span of the request in flight, so that the provider's own spans become its children. */
   runWithin<T>(work: () => T): T
 }
 
@@ -134,7 +134,7 @@ function secondsSince({ since }: Request): number {
   return (performance.now() - since) / 1000
 }
 
-/** OpenTelemetry's words for providers whose packages call themselves something else. */
+/** OpenTelemetry's names for providers whose packages use another name. */
 const NAMES: Readonly<Record<string, string>> = {
   google: 'gcp.gemini',
   vertex: 'gcp.vertex_ai',
@@ -146,7 +146,7 @@ const NAMES: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 }
 
-/** `openai` of `openai.responses`: the AI SDK names a provider with the service of it that is called. */
+/** `openai` for `openai.responses`: the AI SDK appends the called service to the name of the provider. */
 export function providerName(provider: string): string {
   const [name = provider] = provider.split('.')
   return NAMES[name] ?? name

@@ -1,8 +1,10 @@
 /**
  * The permission of a call.
- * It is asked for before the operation is `started`, so a call that waited, for minutes or weeks, is never `unknown`
- * (T4). The row of the request holds the decision and the digest of the arguments that were shown; other arguments
- * ask again. Text of the conversation decides nothing.
+ * Owns: the requests for approval of a call, and the decision that each of them holds.
+ * Does not own: the commit of a denial (`function-call.ts`).
+ * A permission is requested before the operation is `started`, so a call that waited, for minutes or weeks, never has an
+ * unknown outcome (T4). The row of the request holds the decision and the digest of the arguments that were shown; other
+ * arguments need a new request. Text of the conversation decides nothing.
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
@@ -36,21 +38,21 @@ const APPROVAL_CHECK = 30_000
 /** Whether a call may run. */
 type Permission =
   | { readonly kind: 'granted' }
-  /** It must not run yet, or an outcome is there. */
+  /** The call must not run yet, or it already has an outcome. */
   | { readonly kind: 'answered'; readonly answer: ExecuteToolAnswer }
   | { readonly kind: 'denied'; readonly operation: OperationRecord; readonly result: CallResult }
 
 interface Asking {
   readonly input: ExecuteToolInput
   readonly row: ToolCallRecord
-  /** As it was found; null: no attempt has begun the call. */
+  /** As the activity found it; null: no attempt has begun the call. */
   readonly operation: OperationRecord | null
   readonly content: PlanContent
   readonly tool: ToolDefinition
   readonly signal: AbortSignal
 }
 
-/** Returns the permission of a call, and asks a person for it where it is needed and none has been asked. */
+/** Returns the permission of a call; requests it from a person if it is needed and no request exists. */
 export async function checkPermission(
   dependencies: ActivityDependencies,
   asking: Asking,
@@ -68,12 +70,12 @@ export async function checkPermission(
     case 'waiting':
       return { kind: 'answered', answer: stored.answer }
     case 'outdated':
-      return askApproval(store, input, { asked: stored.asked, problem: null })
+      return askApproval(store, input, { requested: stored.requested, problem: null })
     case 'never_asked': {
-      // Its code is not run, so no permission is needed.
+      // The code of such a call is not run, so it needs no permission.
       if (input.failed === true) return GRANTED
       const verdict = await needsApproval(dependencies, asking, args)
-      return verdict.asks ? askApproval(store, input, { asked: 0, problem: verdict.problem }) : GRANTED
+      return verdict.asks ? askApproval(store, input, { requested: 0, problem: verdict.problem }) : GRANTED
     }
   }
 }
@@ -81,12 +83,12 @@ export async function checkPermission(
 const GRANTED = { kind: 'granted' } as const
 
 type StoredPermission =
-  /** The call has begun, or waits for nothing: the row of its operation decides. */
+  /** The call has begun or waits for nothing: the row of its operation decides. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'never_asked' }
   | { readonly kind: 'waiting'; readonly answer: PendingAnswer }
   /** The arguments are no longer those that were shown. */
-  | { readonly kind: 'outdated'; readonly asked: number }
+  | { readonly kind: 'outdated'; readonly requested: number }
   | Exclude<Permission, { readonly kind: 'answered' }>
 
 async function storedPermission(store: Store, { input, row, operation }: Asking): Promise<StoredPermission> {
@@ -95,31 +97,31 @@ async function storedPermission(store: Store, { input, row, operation }: Asking)
   if (operation.state !== 'waiting') return { kind: 'begun' }
   const ofCall = await store.read((db) => requestsOfCall(db, threadId, callId))
   const requests = ofCall.filter(({ kind }) => kind === 'approval')
-  const asked = requests.length
-  const request = requests.find(({ id }) => id === approvalId(callId, asked))
+  const requested = requests.length
+  const request = requests.find(({ id }) => id === approvalId(callId, requested))
   if (request === undefined) return { kind: 'never_asked' }
-  // Only a call with the workflow's response goes on: a retry of the activity that asked has none.
+  // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
   const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
   if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
   if (!decided) return { kind: 'denied', operation, result: deniedResult(request.reason) }
-  return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', asked }
+  return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', requested }
 }
 
-/** A person did not allow the call; the model reads why. */
+/** The result of a call that a person did not allow; it gives the model the reason. */
 function deniedResult(reason: string | null): CallResult {
   const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
   const content = `${ERROR_PREFIX}A person did not allow this call, so it was not made.${why}`
   return endedResult('denied', content)
 }
 
-/** The decision of the row; else that of a bare update; null if there is none. */
-function decisionOf({ status, approved }: PendingRecord, said: boolean | undefined): boolean | null {
-  if (status === 'open') return said ?? null
+/** The decision in the row, else that of a bare update; null without either. */
+function decisionOf({ status, approved }: PendingRecord, claimed: boolean | undefined): boolean | null {
+  if (status === 'open') return claimed ?? null
   // Only an explicit approval allows the call.
   return status === 'answered' && approved === true
 }
 
-/** `approval_<call>`, then `approval_<call>_2` and so on. */
+/** `approval_<call>` for the first request, `approval_<call>_2` for the second, and so on. */
 function approvalId(callId: string, number: number): string {
   return number === 1 ? `approval_${callId}` : `approval_${callId}_${number}`
 }
@@ -135,24 +137,25 @@ function approvalAnswer(requestId: string): PendingAnswer {
 }
 
 /**
- * The digest of the arguments as the model wrote them, which is what a person sees. Broken JSON never gets this far.
+ * The digest of the arguments as the model wrote them, because a person sees them so. Broken JSON never reaches this
+ * point: the call has failed before.
  */
 function argumentsDigest({ arguments: text }: ToolCallRecord): string {
   return digestOf(text.trim() === '' ? {} : (JSON.parse(text) as JsonValue))
 }
 
 interface Question {
-  /** How many requests the call has made before. */
-  readonly asked: number
-  /** Why the tool's own check failed, if it did. */
+  /** The number of earlier requests of the call. */
+  readonly requested: number
+  /** The failure of the tool's own check, if it failed. */
   readonly problem: Thrown | null
 }
 
-/** Asks a person, in one transaction. Granted: another attempt has begun the call since. */
+/** Requests approval in one transaction. The permission is granted if another attempt has begun the call since. */
 async function askApproval(
   store: Store,
   input: ExecuteToolInput,
-  { asked, problem }: Question,
+  { requested, problem }: Question,
 ): Promise<Permission> {
   const { threadId, callId, response } = input
   return store.write(async (tx): Promise<Permission> => {
@@ -162,7 +165,7 @@ async function askApproval(
     if (found.operation?.state === 'started') return GRANTED
     const now = microseconds(input)
     await postpone(tx, found, { kind: 'tool', place: { run: input.run, step: input.step }, now })
-    const id = approvalId(callId, asked + 1)
+    const id = approvalId(callId, requested + 1)
     const digest = argumentsDigest(row)
     const request = {
       thread_id: threadId,
@@ -187,7 +190,7 @@ async function askApproval(
   })
 }
 
-/** Records that the check failed, where operators look (T5); a person is asked. */
+/** Records the failure of the check for operators (T5) and returns its warning. A person decides instead. */
 async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Thrown): Promise<Fact> {
   const { threadId, callId } = input
   const at = microseconds(input)
@@ -204,7 +207,7 @@ async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Throw
     'runtime.warning',
     {
       code: 'approval_check_failed',
-      message: 'The check whether a call needs approval failed: it asks.',
+      message: 'The check whether a call needs approval failed, so a person decides.',
     },
     callScope(input),
   )
@@ -212,7 +215,7 @@ async function recordProblem(tx: Writer, input: ExecuteToolInput, problem: Throw
 
 interface Verdict {
   readonly asks: boolean
-  /** Why the tool's own check gave no answer. */
+  /** The failure of the tool's own check, if it gave no answer. */
   readonly problem: Thrown | null
 }
 
@@ -220,8 +223,8 @@ const NO: Verdict = { asks: false, problem: null }
 const YES: Verdict = { asks: true, problem: null }
 
 /**
- * Whether a person has to allow a call. It fails closed: a check that throws, hangs, or answers anything but false
- * asks. What the check writes to the thread is not kept.
+ * Decides whether a person has to allow a call. It fails closed: a check that throws, hangs, or answers anything but
+ * false needs a person. Writes of the check to the thread are dropped.
  */
 async function needsApproval(
   dependencies: ActivityDependencies,
@@ -250,7 +253,7 @@ async function needsApproval(
       }
     case 'stopped':
       assertStoppedByUser()
-      // The call begins, and ends at once as interrupted.
+      // The call begins and ends at once as interrupted.
       return NO
   }
 }

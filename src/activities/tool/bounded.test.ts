@@ -8,7 +8,7 @@ const parts = (timeout = 60_000) => {
   return { stop, abort, bounds: { timeout, signal: stop.signal, abort } }
 }
 
-test('work that answers is answered, and not aborted', async () => {
+test('work that answers is not aborted', async () => {
   const { abort, bounds } = parts()
   expect(await runBounded(() => 7, bounds)).toEqual({ kind: 'answered', value: 7 })
   expect(abort.signal.aborted).toBe(false)
@@ -26,13 +26,13 @@ test.each([
   expect(await runBounded(work, parts().bounds)).toMatchObject({ kind: 'threw' })
 })
 
-test('work that never settles times out, and is told', async () => {
+test('work that never settles times out and its signal aborts', async () => {
   const { abort, bounds } = parts(1)
   expect(await runBounded(never, bounds)).toEqual({ kind: 'timed_out' })
   expect(abort.signal.aborted).toBe(true)
 })
 
-test('a stop ends it, and it is told', async () => {
+test('a stop ends the work and aborts its signal', async () => {
   const { stop, abort, bounds } = parts()
   const running = runBounded(never, bounds)
   stop.abort()
@@ -40,7 +40,7 @@ test('a stop ends it, and it is told', async () => {
   expect(abort.signal.aborted).toBe(true)
 })
 
-test('a stop that came before keeps it from beginning', async () => {
+test('a stop that came earlier keeps the work from beginning', async () => {
   const { stop, bounds } = parts()
   stop.abort()
   let begun = false

@@ -1,5 +1,5 @@
-/** How a piece of user code ended. */
-export type Bounded<T> =
+/** The end of a piece of user code. */
+type Bounded<T> =
   | { readonly kind: 'answered'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
   | { readonly kind: 'timed_out' }
@@ -8,15 +8,15 @@ export type Bounded<T> =
 interface Bounds {
   /** Milliseconds. */
   readonly timeout: number
-  /** Aborts when the work is stopped from outside. */
+  /** Aborts when something outside stops the work. */
   readonly signal: AbortSignal
-  /** Aborted when the work is no longer waited for. */
+  /** Aborted once nothing waits for the work any more. */
   readonly abort: AbortController
 }
 
 /**
- * Runs user code until it answers, throws, takes too long or is stopped. Code that ignores its abort signal is not
- * waited for.
+ * Runs user code until it answers, throws, takes too long or is stopped. It does not wait for code that ignores its
+ * abort signal.
  */
 export function runBounded<T>(
   work: () => T | Promise<T>,

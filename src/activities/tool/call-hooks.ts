@@ -18,9 +18,9 @@ interface Calling {
 }
 
 /**
- * The hooks around a call that has no state of its own, or has lost it. They are made before the call begins: a hook
- * that is waited for must not leave the call `started`.
- * @throws `Definition.Missing` while a hook that this worker lacks is waited for
+ * The hooks around a call that has no state of its own, or whose state is dropped. They are created before the call
+ * begins, because a wait for a missing hook must not leave the call `started`.
+ * @throws `Definition.Missing` while another worker may still have a hook that this worker lacks
  */
 export function callHooks(dependencies: ActivityDependencies, { input, content }: Calling): HookBatch {
   const prompt = activePrompt(content, input)
@@ -34,11 +34,11 @@ export function callHooks(dependencies: ActivityDependencies, { input, content }
 
 interface HookedCall {
   readonly state: BufferedState
-  /** The hooks see what the call wrote, and are committed with it. */
+  /** The hooks read the writes of the call and are committed with them. */
   readonly hooks: HookBatch
 }
 
-/** Opens the state of a call's own code, with the hooks that share it. */
+/** Opens the state for a call's own code, with the hooks that share it. */
 export async function openHookedCall(
   dependencies: ActivityDependencies,
   {
@@ -69,10 +69,10 @@ export async function openHookedCall(
 interface OpeningState {
   readonly input: CallInput
   readonly content: PlanContent
-  /** Left out where nothing can be invoked, as in a check before the call. */
+  /** Absent where no tool can be invoked, as in a check before the call. */
   readonly invokeTool?: InvokeTool
   readonly messageHooks?: MessageHooks
-  /** Ids of what the code writes are made from it. @default the call's id */
+  /** The ids of the code's writes derive from it. @default the call's id */
   readonly originId?: string
 }
 
@@ -101,7 +101,7 @@ export function openCallState(
   })
 }
 
-/** The prompt whose answer made a call: the last of its path, else that of its side. */
+/** The prompt whose answer contains the call: the last prompt of its path, else the prompt of its side. */
 export function activePrompt(
   content: PlanContent,
   { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,

@@ -3,7 +3,7 @@ import type { AttachmentRef } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import type { SessionCall } from '../../store/calls/tool-calls.js'
 
-/** The result of a call on its way into the store. An error is data for the model, never an exception. */
+/** The result of a call before its commit. An error is data for the model, never an exception. */
 export interface CallResult {
   readonly outcome: CallOutcome
   readonly content: string
@@ -13,9 +13,9 @@ export interface CallResult {
   readonly subagentId: string | null
   /** A row of the transcript after the result, written in the same transaction. */
   readonly followedBy: FollowingMessage | null
-  /** The status text of this thread from now on, which its parent's registry shows. */
+  /** The new status text of this thread, which its parent's registry shows. */
   readonly statusText: string | null
-  /** The id under which the table `errors` holds what the tool's code has thrown. */
+  /** The id under which the table `errors` holds the error of the tool's code. */
   readonly errorId: string | null
 }
 
@@ -23,7 +23,7 @@ interface FollowingMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
   readonly attachments: readonly AttachmentRef[]
-  /** The side that speaks; null: the message comes from outside of both sides. */
+  /** The side that speaks; null: the message comes from neither side. */
   readonly side: Side | null
   readonly prompt: string | null
 }
@@ -45,7 +45,7 @@ export function successResult(content: string, more: Partial<CallResult> = {}): 
 /** The prefix of an error's text, as Standard Agents fixes it. */
 export const ERROR_PREFIX = 'Error: '
 
-/** An error result: the prefix of Standard Agents, and the reason in words for the model. */
+/** An error result: the prefix of Standard Agents, then the reason for the model. */
 export function failureResult(
   reason: string,
   errorCode: string | null = null,
@@ -54,7 +54,7 @@ export function failureResult(
   return { ...NOTHING_MORE, ...more, outcome: 'failed', errorCode, content: `${ERROR_PREFIX}${reason}` }
 }
 
-/** The result of an interrupted side effect: its outcome is unknown, and no other word is used for it. */
+/** The result of an interrupted side effect. Its outcome is called `unknown` everywhere, and never anything else. */
 export function unknownResult(why = 'the process that ran it ended before it answered'): CallResult {
   const content =
     `The outcome of this call is unknown: ${why}. ` +
@@ -67,18 +67,15 @@ export function reasonOf(content: string): string {
   return content.startsWith(ERROR_PREFIX) ? content.slice(ERROR_PREFIX.length) : content
 }
 
-/** A call that a person or a stop ended; its outcome is its error code too. */
+/** The result of a call that a person or a stop ended; its error code equals its outcome. */
 export function endedResult(outcome: 'denied' | 'interrupted' | 'cancelled', content: string): CallResult {
   return { ...NOTHING_MORE, outcome, errorCode: outcome, content }
 }
 
-/**
- * Notes about an answer that its limit of length cut off, for models and callers that would take it for a whole one.
- */
-
+/** Models and callers would take an answer without this note for a complete one. */
 const NOTE = '(The answer ends here, because it reached its limit of length.)'
 
-/** The text, with a note where it is cut off. */
+/** Returns the text, with a note at its end if the limit of length truncated it. */
 export function withCutNote({
   content,
   isCut,

@@ -1,10 +1,10 @@
 /**
  * Phase 6: commits the result of a call.
- * Owns: the transaction of the outcome: the operation, the rows of call and result, the row after the result, what the
- * call did to its thread, its events.
- * Does not own: what the result is, and whether this attempt holds the call (`operation.ts`).
- * All of it is committed by the attempt that holds the call, or nothing (T2, T4, T9). What a call did to its thread is
- * only there with its outcome.
+ * Owns: the transaction of the outcome: the operation, the rows of call and result, the row after the result, the call's
+ * writes to its thread, and its events.
+ * Does not own: the content of the result (`tool-result.ts`), and whether this attempt holds the call (`operation.ts`).
+ * The attempt that holds the call commits all of it or nothing (T2, T4, T9). The writes of a call exist only together
+ * with its outcome.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
@@ -40,34 +40,34 @@ import { prepareResult } from './tool-result.js'
 type PreparedResult = Awaited<ReturnType<typeof prepareResult>>
 
 interface Alongside {
-  /** The hooks around the call, with its state: what both did to the thread is committed with the result. */
+  /** The hooks around the call, with its state: the writes of both are committed with the result. */
   readonly hooks?: HookBatch
-  /** The state is that of the call's own code. @default only the hooks have written to it */
+  /** The state belongs to the call's own code. @default only the hooks have written to it */
   readonly isStateOfCall?: boolean
-  /** Operations for the workflow, beside those of state and hooks. */
+  /** Operations for the workflow, in addition to those of state and hooks. */
   readonly operations?: readonly ThreadOperation[]
   /** A child's queued report that becomes the result's row. */
   readonly reportId?: string
-  /** Events that come first: of a call that ends in the transaction in which it would have begun. */
+  /** Events that come first, for a call that ends in the transaction in which it would have begun. */
   readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
-  /** The usage of models that were called within the call. */
+  /** The usage of models that the call has called. */
   readonly usage?: Usage | null
-  /** The operation of the call's first half, where it is still open: it ends with the call. */
+  /** The operation of the call's first half, if it is still open: it ends with the call. */
   readonly closes?: string
   /** Further writes of the transaction. */
   readonly ending?: (tx: Writer) => Promise<void>
 }
 
-/** What a call comes to, and what is committed with its result. */
+/** The result of a completed call, with everything that is committed together with it. */
 export interface CompletedCall {
   readonly result: CallResult | PreparedResult
   readonly alongside: Alongside
 }
 
 /**
- * Commits the result of a call with all that the call did to its thread. A call that did more than its answer can hold
- * has done nothing; so has one whose state puts a file where another writer has made a folder since, or a folder where
- * that writer has made a file. The model reads why.
+ * Commits the result of a call with all writes of the call to its thread. All writes are dropped if the call did more
+ * than its answer can hold, or if its state puts a file where another writer has since made a folder, or a folder where
+ * that writer has made a file. The model then gets the reason.
  */
 export async function commitResult(
   store: Store,
@@ -111,7 +111,7 @@ async function commitMade(
     assertFitting(answer.operations)
     const { now } = call
     pipeline(tx, finish(tx, call.operation, { answer }))
-    // T4: a lookup of the first half finds the outcome of the call.
+    // T4: a lookup of the first half must find the outcome of the call.
     if (alongside.closes !== undefined)
       await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
@@ -126,7 +126,7 @@ async function commitMade(
       ...resultEvents(call, result, { messageId: placed.messageId, answer }),
       ...following,
     ]
-    // The begin of the call has moved it.
+    // The beginning of the call has already updated the thread's activity.
     await appendEvents(tx, { threadId, events, now, movesActivity: alongside.opening !== undefined })
     return answer
   })
@@ -169,8 +169,8 @@ interface Place {
 }
 
 /**
- * Drafts the row of a result: it runs the create hooks, and reserves a place for the row among what call and hooks
- * write. Null for a call that is erased. A result that a stop made has no hooks.
+ * Drafts the row of a result: runs the create hooks, and reserves a place for the row among the writes of call and
+ * hooks. Returns null for a call that a hook erases. The result of a stop has no hooks.
  */
 async function draftResult(
   call: HeldCall,
@@ -187,14 +187,14 @@ async function draftResult(
 }
 
 interface StoredRow {
-  /** Null for a call that is erased. */
+  /** Null for a call that a hook erases. */
   readonly messageId: string | null
   readonly events: readonly Fact[]
 }
 
 interface Storing {
   readonly prepared: PreparedResult
-  /** Null for a call that is erased. */
+  /** Null for a call that a hook erases. */
   readonly draft: NewMessage | null
   /** A child's queued report that becomes the row. */
   readonly reportId: string | null
@@ -202,8 +202,8 @@ interface Storing {
 }
 
 /**
- * Writes the row of a result, or erases its call. Ids of rows that the runtime makes are random: one that could be guessed
- * could be taken before by a message of a client, and no commit would ever go through (T10).
+ * Writes the row of a result, or erases its call. The runtime makes random ids for its rows: a client could use a
+ * predictable id first for a message of its own, and the commit would then fail forever (T10).
  */
 async function storeResult(
   tx: Writer,
@@ -223,7 +223,7 @@ async function storeResult(
   const what = { toolCallId, name: call.row.name, content, toolStatus, attachments, parentId, depth } as const
   const turned = { threadId, messageId: reportId, ...what, run, step, side }
   if ((await turnIntoToolResult(tx, turned)) !== null) return { messageId: reportId, events: [] }
-  // The report has gone: the result has a row of its own.
+  // The report no longer exists: the result gets a row of its own.
   const id = call.operation.messageId ?? randomUUID()
   await appendMessage(tx, { ...draft, attachments, id })
   return { messageId: id, events: [] }
@@ -235,14 +235,14 @@ async function erase(
   reportId: string | null,
 ): Promise<readonly Fact[]> {
   const { threadId, callId } = input
-  // The report was this call's result: it is no message of its own.
+  // The report was the result of this call, so it must not stay as a message.
   if (reportId !== null) await deleteMessage(tx, threadId, reportId)
   const { message_id: messageId } = row
   const type = await eraseCall(tx, { threadId, callId, messageId })
   return type === null ? [] : [fact(type, {}, { ...stepScope(input), messageId })]
 }
 
-/** The row of a result, beside the message that holds the call. */
+/** The row of a result, at the same depth as the message that holds the call. */
 function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id: string): NewMessage {
   const { threadId, callId: toolCallId, run, step, side } = input
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
@@ -254,8 +254,7 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
 }
 
 /**
- * Stores the row after the result, which is the text of a stop tool or the first message of a handoff; returns its
- * event.
+ * Stores the row after the result, which is the text of a stop tool or the first message of a handoff. Returns its event.
  */
 async function storeFollowing(
   tx: Writer,
@@ -270,7 +269,7 @@ async function storeFollowing(
   return [fact('message.created', { role: followedBy.role }, scope)]
 }
 
-/** A digest by which errors that differ only in quoted parts, paths and numbers are the same error. */
+/** A digest that is equal for errors that differ only in quoted parts, paths and numbers. */
 function errorDigest(content: string): string {
   const normalised = content
     .toLowerCase()
@@ -288,7 +287,7 @@ const CUT_ARGUMENTS =
 const CUT_EMPTY =
   'Your last answer reached its limit of length before it said anything. Answer with a short text, or call a tool.'
 
-/** Replaces the error of a call whose arguments were cut off: the new one says so. */
+/** Replaces the error of a call whose arguments were truncated by one that gives this reason. */
 async function explainCutCall(
   store: Store,
   { thread_id: threadId, message_id: messageId, arguments: args }: ToolCallRecord,
@@ -301,7 +300,7 @@ async function explainCutCall(
   return isEmpty ? failureResult(CUT_EMPTY, 'empty_answer') : failureResult(CUT_ARGUMENTS, 'arguments_cut')
 }
 
-/** The result with its files at the paths where the commit put them. */
+/** The result with its files at the paths that the commit gave them. */
 function atNewPaths(result: CallResult, moved: ReadonlyMap<string, string>): CallResult {
   const { session } = result
   const attachments = result.attachments.map((file) => atNewPath(file, moved))

@@ -30,11 +30,11 @@ import { resultOfRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 
 /**
- * The activity `completeCall`: the result of a call that did not end with its own activity. It comes from the call's
- * children, its nested step, a worker in another language, or from outside.
- * Owns: the second half of such a call: its operation, and which result each kind of completion gives.
- * Does not own: the commit (`commit-result.ts`), and when a call is complete: the workflow decides it.
- * Nothing outside of the store is done here, so an interrupted attempt is done again (T4).
+ * The activity `completeCall`: the result of a call that did not end with its own activity. The result comes from the
+ * call's children, its nested step, a worker in another language, or from outside.
+ * Owns: the second half of such a call: its operation, and the result for each kind of completion.
+ * Does not own: the commit (`commit-result.ts`), and the decision that a call is complete, which the workflow makes.
+ * The activity changes nothing outside of the store, so an interrupted attempt runs again (T4).
  */
 export async function completeCall(
   dependencies: ActivityDependencies,
@@ -43,7 +43,7 @@ export async function completeCall(
   return withHeartbeats(async () => {
     const { store } = dependencies
     const content = await loadPlan(dependencies, input.plan)
-    // Before the call begins: a hook that is waited for must not leave it `started`.
+    // The hooks come before the call begins: a wait for a missing hook must not leave the call `started`.
     const hooks = callHooks(dependencies, { input, content })
     const begun = await beginCall(store, input, {
       id: resultOperationId(input.callId),
@@ -63,7 +63,7 @@ async function beginningOf(
 ): Promise<Pick<Parameters<typeof beginCall>[2], 'response' | 'resultId'>> {
   if (by.kind === 'response') return { response: { requestId: by.requestId } }
   if (by.kind !== 'frame') return {}
-  // The rows of the frame have named the row of the result as their parent.
+  // The rows of the frame already name this row as their parent.
   const outer = await store.read((db) => findOperation(db, threadId, callId))
   return { resultId: outer?.message_id ?? undefined }
 }
@@ -93,7 +93,7 @@ async function resultOf(dependencies: ActivityDependencies, completing: Completi
   }
 }
 
-/** The call does not wait for its children: its result names them, and how their results come. */
+/** The result of a call that does not wait for its children: it names them, and how their results arrive. */
 async function resultOfSent(
   store: Store,
   { input, hooks }: Completing,
@@ -120,7 +120,7 @@ function sentText(children: readonly ChildRecord[]): string {
   return `The subagent ${names.join('')} works now; ${how}.`
 }
 
-/** The nested step of a prompt tool is over: its rows give the result of the call that made it. */
+/** The result of a call of a prompt tool, from the rows of its nested step. */
 async function resultOfFrame(
   store: Store,
   { input, content, call, hooks }: Completing,
@@ -143,9 +143,9 @@ async function nestedStep(
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await nestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
-  // An empty answer has nothing to report; no further step can mend it.
+  // An empty answer has nothing to report, and a nested step has no further step that could correct it.
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
-  // Its text says why no model answered, or which hook blocked the request.
+  // The text of a failed row gives the reason: no model answered, or a hook blocked the request.
   const hasFailed = answer?.status === 'failed'
   const { content = '', attachments = [], finish_reason = null } = answer ?? {}
   return { text: content ?? '', isCut: finish_reason === CUT_OFF, attachments, calls, hasFailed }
@@ -158,7 +158,7 @@ async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall>
   return { name, args, succeeded: call.status === 'succeeded', content: content ?? '', attachments }
 }
 
-/** The answer from outside is the result. It is checked as the tool's own answer would be, files included. */
+/** The answer from outside is the result. It is validated as the tool's own answer would be, files included. */
 async function resultOfResponse(
   dependencies: ActivityDependencies,
   { input, content, call, hooks }: Completing,
@@ -167,7 +167,7 @@ async function resultOfResponse(
   const { store } = dependencies
   const { threadId, callId } = input
   const request = await store.read((db) => findRequest(db, threadId, requestId))
-  // A bare update only claims that there is an answer, and anybody can send one (T10).
+  // A bare update only claims that an answer exists, and anybody can send such an update (T10).
   if (request?.answer == null) {
     await store.write((tx) => closeRequests(tx, { threadId, callIds: [callId] }))
     return {
@@ -177,14 +177,14 @@ async function resultOfResponse(
   }
   const args = argumentsOf(dependencies, call.row)
   const signal = new AbortController().signal
-  // The first half of the call has made ids from the call's id.
+  // The first half of the call has used the ids that derive from the call's id.
   const calling = { input, content, originId: call.operation.id }
   const opened = await openHookedCall(dependencies, calling, signal)
   const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
   return { result, alongside: { hooks: opened.hooks, isStateOfCall: true } }
 }
 
-/** The arguments as the tool had them; the payload of a session may be mapped from them. */
+/** The parsed arguments of the tool: the payload of a session may be mapped from them. */
 function argumentsOf(
   { registry }: ActivityDependencies,
   { name, arguments: text }: ToolCallRecord,

@@ -1,12 +1,12 @@
 /**
  * The activity `executeTool`: one tool call, phases 5 and 6.
- * Owns: what a called name stands for, and which way its call goes: a function, a handoff, a refusal, or back to the
+ * Owns: the meaning of a called name, and the path of its call: a function, a handoff, a refusal, or back to the
  * workflow.
- * Does not own: permission and code of a function (`approval.ts`, `function-call.ts`), the life of the operation (`operation.ts`),
- * and the commit (`commit-result.ts`).
- * A committed `started` row precedes the call, and the outcome is committed with everything that the call did to its
- * thread (T2, T9). A call that was started and has no outcome is `unknown`, unless its tool is idempotent (T4).
- * Nothing that a tool does fails the activity.
+ * Does not own: permission and code of a function (`approval.ts`, `function-call.ts`), the life of the operation
+ * (`operation.ts`), and the commit (`commit-result.ts`).
+ * A committed `started` row precedes the call, and the outcome is committed with all writes of the call to its thread
+ * (T2, T9). A started call without an outcome is `unknown`, unless its tool is idempotent (T4).
+ * A tool cannot fail the activity, whatever it does.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { registered } from '../../definitions/known-definitions.js'
@@ -65,7 +65,7 @@ export async function executeTool(
     const { row, operation } = seen
     const content = await loadPlan(dependencies, input.plan)
     const subject = callSubject(dependencies, { content, input, row })
-    // Before the call begins: a hook that is waited for must not leave it `started`.
+    // The hooks come before the call begins: a wait for a missing hook must not leave the call `started`.
     const hooks = callHooks(dependencies, { input, content })
     const calling = { input, row, content, signal, hooks }
     switch (subject.kind) {
@@ -91,7 +91,7 @@ async function refuse(
   { result, hooks }: { readonly result: CallResult; readonly hooks: HookBatch },
 ): Promise<ExecuteToolAnswer> {
   const { response } = input
-  // Nothing outside the store is done, so an attempt that was cut off is done again.
+  // This call changes nothing outside of the store, so an interrupted attempt runs again.
   const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun', response })
   return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
 }
@@ -107,7 +107,7 @@ type Seen =
       readonly operation: OperationRecord | null
     }
 
-/** A call that has an outcome is answered at once, whatever this worker knows of its tool (T4). */
+/** A call that has an outcome is answered at once, even by a worker that lacks its tool (T4). */
 async function lookAtCall(store: Store, input: ExecuteToolInput): Promise<Seen> {
   const { threadId, callId: id, queued } = input
   return store.read(async (db): Promise<Seen> => {
@@ -125,7 +125,7 @@ async function lookAtCall(store: Store, input: ExecuteToolInput): Promise<Seen> 
 
 const SKIPPED: ResultAnswer = { type: 'result', outcome: 'failed' }
 
-/** Skips a tool that a bare signal has queued without the row that holds its arguments, and records it (T10). */
+/** Skips and records a tool that a bare signal has queued without the row of its arguments (T10). */
 async function skipMissing(store: Store, input: ExecuteToolInput): Promise<ResultAnswer | TerminatedAnswer> {
   const { threadId, callId, run, step } = input
   const now = microseconds(input)
@@ -135,7 +135,7 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
     const key = { threadId, id: `${callId}_missing` }
     const detail = { run, step }
     const done = await record(tx, key, { kind: 'tool', place: { run, step }, answer: SKIPPED, detail, now })
-    // The facts of another step that names it are not stored; those of a retry are.
+    // A retry of the same step has stored its facts with the record; the facts of another step are not stored.
     const known = done ? null : (await lookUp(tx, key)).operation
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
@@ -146,8 +146,8 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
 }
 
 /**
- * Answers with the kind of the tool: the workflow goes on with it. It is an operation of its own, so that a retry on
- * another worker gives the same answer.
+ * Answers with the kind of the tool, with which the workflow goes on. The answer is an operation of its own, so that a
+ * retry on another worker gives the same answer.
  */
 async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan): Promise<ExecuteToolAnswer> {
   const id = `${input.callId}_kind`
@@ -169,8 +169,9 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
 }
 
 /**
- * Hands the thread over to another agent at the end of the step: the result says so, the message for the agent comes
- * after it, and the workflow gets an operation. If it cannot be done, the result is an error, and the agent goes on.
+ * Hands the thread over to another agent at the end of the step: the result says so, the message for the new agent
+ * follows it, and the workflow gets an operation. If the handoff is impossible, the result is an error, and the present
+ * agent goes on.
  */
 async function handOff(
   dependencies: ActivityDependencies,
@@ -179,7 +180,7 @@ async function handOff(
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
   const { callId: id, response } = input
-  // Nothing outside the store is done, so an attempt that was cut off is done again.
+  // This call changes nothing outside of the store, so an interrupted attempt runs again.
   const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
@@ -227,21 +228,21 @@ async function handOffResult(
   return successResult(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
 }
 
-/** What a called name stands for, which decides how its call goes on. */
+/** The meaning of a called name, which decides how its call goes on. */
 type CallSubject =
   | { readonly kind: 'function'; readonly tool: ToolDefinition; readonly timeout: number }
   | { readonly kind: 'hand_off'; readonly binding: HandoffContent }
-  /** The workflow goes on: with a nested step, a child, or on the tool's task queue. */
+  /** The workflow goes on with a nested step, with a child, or on the tool's task queue. */
   | { readonly kind: 'elsewhere'; readonly tool: ToolPlan }
   | { readonly kind: 'refused'; readonly result: CallResult }
-  /** No name that may be called here. */
+  /** Nothing of this name may be called here. */
   | { readonly kind: 'unknown' }
 
 type Asked = Pick<ExecuteToolInput, 'side' | 'promptPath' | 'queued' | 'depth' | 'moved'>
 
 /**
- * Finds what the active prompt lists under the name; for a tool that code has queued, also what the registry has. A
- * model's call of any other name is refused.
+ * Finds the tool that the active prompt lists under the name; for a tool that code has queued, also a tool of the
+ * registry. A model's call of any other name is refused.
  * @throws `Definition.Missing` while a rolling deploy may still bring what this worker lacks
  */
 function callSubject(
@@ -255,7 +256,7 @@ function callSubject(
   const { name } = row
   const prompt = activePrompt(content, input)
   const listed = toolPlanOf(content.plan, prompt.name, name)
-  // A resumable subagent is only started by the lifecycle tools.
+  // Only the lifecycle tools start a resumable subagent.
   const isResumable = Object.hasOwn(prompt.subagents, name) && prompt.subagents[name]?.resumable != null
   const named = listed === undefined && input.queued && !isResumable ? namedTool(registry, name) : undefined
   const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
@@ -286,14 +287,14 @@ function callSubject(
 }
 
 /**
- * Whether the tool runs on another task queue. The workflow does not know the queue of a name that its prompt does not
- * list.
+ * True if the tool runs on another task queue. The workflow lacks the queue of a name that its prompt does not list, so
+ * this activity finds it.
  */
 function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function' }>): boolean {
   return taskQueue !== undefined && taskQueue !== Context.current().info.taskQueue
 }
 
-/** A prompt that no prompt of the plan reaches: only code can have queued it, so it runs in place, as code does. */
+/** A prompt outside of the plan: only code can have queued it, so it runs in place, as code does. */
 function inPlaceSubject(registry: ActivityDependencies['registry'], name: string): CallSubject {
   const { toolDescription: description, requiredSchema } = registered(
     registry.prompt(name),
@@ -325,7 +326,7 @@ interface UnknownCall {
   readonly name: string
 }
 
-/** The error for a name that cannot be called: why not, and what may be called instead. */
+/** The error for a name that cannot be called: the reason, and the names that may be called instead. */
 async function unknownToolResult(
   dependencies: ActivityDependencies,
   { content, input, name }: UnknownCall,
@@ -344,7 +345,7 @@ async function unknownToolResult(
   return failureResult(`There is no tool "${name}". ${known}`, 'unknown_tool')
 }
 
-/** A resumable agent is called by the lifecycle tools. */
+/** The error for an agent that is disabled, missing, or resumable, which only the lifecycle tools call. */
 function uncalledSubagentResult({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
   if (!isEnabled)
     return failureResult(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')

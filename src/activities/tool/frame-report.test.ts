@@ -28,7 +28,7 @@ test.each<readonly [string, Partial<typeof ALL>, string]>([
   expect(report).toMatchObject({ outcome: 'succeeded', content })
 })
 
-test('P2 files alone are something to report', () => {
+test('P2 a step with files alone has something to report', () => {
   const content = 'The call succeeded. Its result is in the attached files.'
   const step = { text: '', isCut: false, attachments: [], calls: [] }
   expect(frameReport(ALL, { ...step, hasNewFiles: true })).toMatchObject({ content })
@@ -51,7 +51,7 @@ test('the words of errors may be left out', () => {
   expect(report.content).toBe('Error: 1 of 1 tool calls failed.\ntouch')
 })
 
-test('words that are cut off say so', () => {
+test('a truncated text says so', () => {
   const report = frameReport(ALL, { text: 'Fine, but ', isCut: true, attachments: [], calls: [] })
   expect(report.content).toBe('Fine, but\n\n(The answer ends here, because it reached its limit of length.)')
 })

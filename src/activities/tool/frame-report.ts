@@ -6,7 +6,7 @@ import type { HeldCall } from './held-call.js'
 
 export interface NestedCall {
   readonly name: string
-  /** As the model wrote them. */
+  /** The arguments as the model wrote them. */
   readonly args: string
   readonly succeeded: boolean
   readonly content: string
@@ -15,11 +15,11 @@ export interface NestedCall {
 
 interface NestedStep {
   readonly text: string
-  /** The text was cut off by its limit of length. */
+  /** The limit of length truncated the text. */
   readonly isCut: boolean
   readonly attachments: readonly AttachmentRef[]
   readonly calls: readonly NestedCall[]
-  /** New files come with the result. */
+  /** The result comes with new files. */
   readonly hasNewFiles?: boolean
 }
 
@@ -29,22 +29,22 @@ const NOTHING = 'The call succeeded. There is nothing to report.'
 const FILES_ONLY = 'The call succeeded. Its result is in the attached files.'
 
 /**
- * The result of a prompt tool's nested step: its text, and its calls with their results. One failed call makes it an
- * error without the text, which was written before the failure was known. Files are passed on.
+ * The result of a prompt tool's nested step: its text, its calls with their results, and all files. One failed call makes
+ * the result an error without the text, because the model wrote the text before the call failed.
  */
 export function frameReport(shown: Shown, step: NestedStep): CallResult {
   const failures = step.calls.filter((call) => !call.succeeded)
   const attachments = [...step.attachments, ...step.calls.flatMap((call) => call.attachments)]
   if (failures.length > 0)
     return failureResult(failureText(shown, step.calls, failures), 'nested_tool_failed', { attachments })
-  const words = shown.includeTextResponse ? wordsOf(step) : ''
+  const words = shown.includeTextResponse ? textWithNote(step) : ''
   const calls = shown.includeToolCalls && step.calls.length > 0 ? callsText(step.calls) : ''
   const content = [words, calls].filter((part) => part !== '').join('\n\n')
   const hasFiles = attachments.length > 0 || step.hasNewFiles === true
   return successResult(content || (hasFiles ? FILES_ONLY : NOTHING), { attachments })
 }
 
-function wordsOf({ text, isCut }: NestedStep): string {
+function textWithNote({ text, isCut }: NestedStep): string {
   const content = text.trim()
   return content === '' ? '' : withCutNote({ content, isCut })
 }
@@ -65,7 +65,7 @@ function failureText(
   return `${failures.length} of ${calls.length} tool calls failed.\n${listed.join('\n')}${also}`
 }
 
-/** The entry of a called prompt in the prompt that made the call; a prompt that code has queued has none. */
+/** The entry of a called prompt in its caller. A prompt that code has queued has no entry, so all of it is shown. */
 export function subpromptOf(
   content: PlanContent,
   { holder, row }: Pick<HeldCall, 'holder' | 'row'>,

@@ -57,17 +57,17 @@ const TOOL_RETRY_PAUSE = 1_000
 interface FunctionCall {
   readonly input: ExecuteToolInput
   readonly row: ToolCallRecord
-  /** As it was found; null: no attempt has begun the call. */
+  /** As the activity found it; null: no attempt has begun the call. */
   readonly operation: OperationRecord | null
   readonly content: PlanContent
   readonly tool: ToolDefinition
-  /** Milliseconds, over all of its tries. */
+  /** Milliseconds, for all tries together. */
   readonly timeout: number
   readonly signal: AbortSignal
   readonly hooks: HookBatch
 }
 
-/** Runs a function tool, after the permission that it may need. */
+/** Runs a function tool once it has the permission that it may need. */
 export async function executeFunction(
   dependencies: ActivityDependencies,
   calling: FunctionCall,
@@ -82,8 +82,8 @@ export async function executeFunction(
   }
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
-  // A remote call is only sent here, so nothing has happened yet: `remote-call.ts` decides whether it may be
-  // repeated.
+  // This activity only sends a remote call, so nothing has happened yet: `remote-call.ts` decides whether the call may
+  // be repeated.
   const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
   const onInterrupted = isRepeatable ? 'rerun' : 'report'
   const { callId: id, response } = input
@@ -99,7 +99,7 @@ export async function executeFunction(
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
 
-/** Commits the denial in one transaction: a call that was not allowed never begins. */
+/** Commits a denial in one transaction: a denied call never begins. */
 async function commitDenial(
   store: Store,
   { input, row, hooks }: FunctionCall,
@@ -122,7 +122,7 @@ async function commitDenial(
   })
 }
 
-/** The call's activity was ended by an operator, or by a worker that cannot run it: its code is not run (any more). */
+/** The result of a call whose activity was ended by an operator, or by a worker that cannot run it. */
 function endedFromOutsideResult(hasBegun: boolean): CallResult {
   return hasBegun
     ? unknownResult('it was ended from outside before it answered')
@@ -135,26 +135,26 @@ interface ToolRun {
   readonly tool: ToolDefinition
   readonly args: Record<string, unknown>
   readonly content: PlanContent
-  /** Milliseconds, over all tries. */
+  /** Milliseconds, for all tries together. */
   readonly timeout: number
   readonly signal: AbortSignal
-  /** The hooks of a call that has lost its state. */
+  /** The hooks for a call whose state is dropped. */
   readonly hooks: HookBatch
 }
 
-/** One try of a tool, with a state of its own: what a failed try did to its thread is dropped with it (T9). */
+/** One try of a tool, with a state of its own: the writes of a failed try are dropped with that state (T9). */
 interface Tried {
   readonly ended: Awaited<ReturnType<typeof runBounded<unknown>>>
   readonly state: BufferedState
   /** The hooks share the state. */
   readonly hooks: HookBatch
-  /** The usage of models in this try and those before it. */
+  /** The usage of models in this and all earlier tries. */
   readonly usage: Usage | null
 }
 
 /**
- * Runs the tool's own code, with its retries. An error is a result, and keeps what the last try did before it; a
- * timeout or an interruption keeps nothing.
+ * Runs the tool's own code, with its retries. An error is a result that keeps the writes of the last try; a timeout or an
+ * interruption keeps none.
  */
 async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
   const deadline = performance.now() + run.timeout
@@ -170,7 +170,7 @@ async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promis
       return conclude(dependencies.store, run, tried)
     if (!(await pauseUnlessStopped(pause, run.signal)))
       return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
-    // Another attempt holds the call or has finished it; the commit finds out which.
+    // Another attempt holds the call or has finished it; the commit finds out which of the two.
     if (!(await isStillHeld(dependencies.store, run.call.operation)))
       return conclude(dependencies.store, run, tried)
   }
@@ -197,23 +197,23 @@ async function tryOnce(
     idempotencyKey: idempotencyKeyOf(threadId, callId),
   }
   const { redactor } = opened.state
-  // `args` were parsed by the tool's own schema.
+  // The tool's own schema has parsed `args`.
   const work = async () => redactor.redactJson<unknown>(await tool.execute(state, args as never, made))
   const ended = await runBounded<unknown>(work, { timeout, signal, abort })
-  // Code that the tool left running must not write any more; hooks still may.
+  // Code that the tool has left running must not write any more; hooks still may.
   close()
   await opened.state.settled()
-  const said = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
-  return { ended: said, ...opened, spent: invoker.usage() }
+  const redacted = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
+  return { ended: redacted, ...opened, spent: invoker.usage() }
 }
 
-/** The pause before a further try, in milliseconds; null if the tool asks for none. */
+/** Milliseconds before the next try; null if the tool wants no further try. */
 function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
   if (retry === undefined || number > retry.maximumAttempts) return null
   return (retry.initialInterval ?? TOOL_RETRY_PAUSE) * 2 ** (number - 2)
 }
 
-/** False if a stop came first. */
+/** Returns false if a stop came before the end of the pause. */
 async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(milliseconds, undefined, { signal })
@@ -247,8 +247,7 @@ async function conclude(
 }
 
 /**
- * Commits an error of the tool's code: its message is the result; operators find message and stack under the error's
- * id.
+ * Commits an error of the tool's code. Its message is the result; operators find message and stack under the error's id.
  */
 async function commitThrown(
   store: Store,
@@ -285,8 +284,8 @@ function messageOf({ message }: Thrown): string {
 }
 
 /**
- * Commits a call whose answer comes from outside, under the call's own id: what the call did to its thread is kept now
- * (T9), and the answer is checked as any result. An answer that came before the question is found here.
+ * Commits a call whose answer comes from outside, under the call's own id. The call's writes to its thread are kept now
+ * (T9), and the answer is later validated as any result. An answer that arrived before the request is found here.
  */
 async function commitPending(
   store: Store,
@@ -311,8 +310,8 @@ async function storeQuestion(tx: Writer, call: HeldCall, hooks: HookBatch): Prom
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
   assertFitting(operations)
-  const asked = { kind: 'call', call_id: callId, tool_name: row.name } as const
-  const isNew = await insertRequest(tx, { thread_id: threadId, id: callId, ...asked, requested_at: now })
+  const question = { kind: 'call', call_id: callId, tool_name: row.name } as const
+  const isNew = await insertRequest(tx, { thread_id: threadId, id: callId, ...question, requested_at: now })
   const isAnswered = !isNew && (await takeEarlyAnswer(tx, { threadId, id: callId, now }))
   const answer: PendingAnswer = {
     ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },

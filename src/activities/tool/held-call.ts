@@ -25,38 +25,38 @@ import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
 
-/** A call that this attempt holds (see `operation.ts`). */
+/** A call that this attempt holds (`operation.ts`). */
 export interface HeldCall {
   readonly input: HeldInput
   readonly row: ToolCallRecord
-  /** The message of the call, next to which its result stands. */
+  /** The message that contains the call; the result stands beside it. */
   readonly holder: CallHolder
-  /** `messageId` is the id that is kept for the result's row, because nested rows name it. */
+  /** `messageId` is reserved for the result's row, because nested rows name it as their parent. */
   readonly operation: HeldOperation
   readonly scope: EventScope
   readonly now: Micros
 }
 
-/** What a call answers that must not run. */
+/** The answer of a call that must not run. */
 type CallAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
 
 type BegunCall =
   | { readonly kind: 'answered'; readonly answer: CallAnswer }
   | { readonly kind: 'held'; readonly call: HeldCall }
-  /** An earlier attempt started it and left no outcome, and it must not be done again. */
+  /** An earlier attempt started the call and left no outcome, and the call must not be repeated. */
   | { readonly kind: 'interrupted'; readonly call: HeldCall }
 
 interface CallBeginning {
-  /** The call's own id, or that of the second half of a call that waited. */
+  /** The id of the call, or of its second half if the call waited. */
   readonly id: string
   readonly onInterrupted: Beginning['onInterrupted']
-  /** What the call waited for, if it did. */
+  /** The response that the call waited for, if it waited. */
   readonly response?: CallResponse | null
-  /** The id for the result's row, if rows below the call need it before. */
+  /** The id for the result's row, if rows below the call already need it. */
   readonly resultId?: string | undefined
 }
 
-/** The first transaction of a call: its `started` row, before anything is done. */
+/** Runs the first transaction of a call: its `started` row precedes every effect of the call (T2). */
 export async function beginCall(
   store: Store,
   input: HeldInput,
@@ -80,7 +80,7 @@ interface Starting {
   readonly response: CallResponse | null
 }
 
-/** The row and the events of a call that begins; its second half has had its opening events. */
+/** Writes the row and the events of a call that begins; the first half has written the opening events already. */
 async function startCall(tx: Writer, input: HeldInput, { entered, response }: Starting): Promise<void> {
   const { thread, found, row, opening } = entered
   const { threadId, callId } = input
@@ -102,13 +102,13 @@ type Entered =
       readonly row: ToolCallRecord
       readonly holder: CallHolder
       readonly found: Unfinished
-      /** Events that come before all others of the call. */
+      /** Events that precede all others of the call. */
       readonly opening: readonly Fact[]
     }
 
 /**
- * The beginning of each transaction that begins something of a call: nothing of a terminated thread is done (T8), and
- * nothing that has an outcome (T4). A tool that a client queued gets its place here.
+ * Opens each transaction that begins a part of a call. A call of a terminated thread does not run (T8), nor does a call
+ * that has an outcome (T4). A tool that a client queued gets its place here.
  */
 export async function enterCall(tx: Writer, input: HeldInput, id: string): Promise<Entered> {
   const { threadId, callId } = input
@@ -126,7 +126,7 @@ export async function enterCall(tx: Writer, input: HeldInput, id: string): Promi
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
   const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
-  // Its row has a place, and the step that queued it did not run it: it belongs to the step that does.
+  // The row already has a place in the step that queued the tool; the call belongs to the step that runs it.
   if (input.queued && holder.placed && (row.run !== run || row.step !== step))
     await adoptToolCall(tx, { threadId, callId, run, step, side })
   return { kind: 'entered', thread, row, holder, found, opening }
@@ -138,8 +138,8 @@ interface SeenCall<Answer> {
 }
 
 /**
- * What a call that must not run is answered with (T4): the recorded answer, or only the outcome of its row, where a run
- * was closed before anybody came to the call. Null: it may run.
+ * The answer of a call that must not run (T4): the recorded answer, or only the outcome of its row if a run was closed
+ * before the call began. Null: the call may run.
  */
 export function answerOfCall<Answer extends { readonly type: string }>(
   { queued, run, step }: Pick<HeldInput, 'queued' | 'run' | 'step'>,
@@ -147,22 +147,24 @@ export function answerOfCall<Answer extends { readonly type: string }>(
 ): Answer | ResultAnswer | null {
   const answer = found.kind === 'answered' ? found.answer : null
   if (row === null || row.status === 'open') return answer
-  // A queued call that is over must neither ask nor wait again. Another step that names it gets only the outcome,
-  // while a retry or a reset of the step that ran it gets what the call did to its thread (T9).
+  // A finished queued call must not request or wait again. Another step that names it gets only the outcome, while a
+  // retry or a reset of the step that ran it also gets the operations of the call (T9).
   const isOfOtherStep = queued && (answer?.type !== 'result' || row.run !== run || row.step !== step)
   return answer === null || isOfOtherStep ? { type: 'result', outcome: row.status, untold: true } : answer
 }
 
 /**
- * The response that a call waited for: the row of the request holds it, and `approved` only what a bare update claims.
+ * The response that a call waited for. The row of the request holds the decision; `approved` is only the claim of a bare
+ * update.
  */
 type CallResponse = NonNullable<ExecuteToolInput['response']>
 
-/** The decider of a bare update from Temporal's command line: no client wrote a decision into the row. */
+/** The recorded decider of a bare update from Temporal's command line, for which no client wrote the row. */
 const COMMAND_LINE = 'cli'
 
 /**
- * Stores a decision that only an update carried, and returns the event of the decision: once, where the call goes on.
+ * Stores a decision that only an update carried, and returns the event of the decision. It runs once, when the call goes
+ * on.
  */
 export async function resolveRequest(
   tx: Writer,
@@ -171,7 +173,7 @@ export async function resolveRequest(
 ): Promise<readonly Fact[]> {
   const { threadId } = input
   if (approved !== undefined)
-    // A decision that the row holds already stays.
+    // A decision that the row already holds stays as it is.
     await answerRequest(tx, {
       ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
       now: microseconds(input),

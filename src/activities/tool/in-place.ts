@@ -37,11 +37,11 @@ import { reasonOf } from './call-result.js'
 import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
 import { createNamedCalls, errorResult } from './named-call.js'
-import { filesOf, wordsOf } from './tool-values.js'
+import { filesOf, resultText } from './tool-values.js'
 
 type NamedCaller = Parameters<typeof createNamedCalls>[0]['caller']
 
-/** The tool call or hook that calls tools in place. */
+/** The tool call whose code calls tools in place. */
 interface InvokingCall extends NamedCaller {
   readonly side: Side
   /** Null: no worker has the agent. */
@@ -49,13 +49,13 @@ interface InvokingCall extends NamedCaller {
 }
 
 interface Invoker {
-  /** Any problem of the call is an error result, never a throw. */
+  /** Every problem of the call becomes an error result; the function never throws. */
   readonly invoke: InvokeTool
-  /** The usage of models; null: none was called. */
+  /** The usage of models; null: the call has called none. */
   readonly usage: () => Usage | null
 }
 
-/** Runs functions and prompts in place. */
+/** Creates the function with which the code of a call runs functions and prompts in place. */
 export function createInvoker(dependencies: ActivityDependencies, caller: InvokingCall): Invoker {
   let usage: Usage | null = null
   const call = createNamedCalls({
@@ -88,7 +88,7 @@ interface PromptAnswer {
   readonly usage: Usage | null
 }
 
-/** Runs a prompt tool in place: one step of its model, then the tools of that step. Nothing of it is stored. */
+/** Runs a prompt tool in place: one step of its model, then the tools of that step. Nothing of the run is stored. */
 async function invokePrompt(
   dependencies: ActivityDependencies,
   invocation: PromptInvocation,
@@ -121,7 +121,7 @@ async function invokePrompt(
   return { result: { status: 'error', error: reasonOf(report.content), ...attachments }, usage }
 }
 
-/** The prompt as the run's plan has it; a prompt that the plan lacks, as the registry has it. */
+/** The prompt of the run's plan, else that of the registry. */
 function contentOf(
   { registry }: ActivityDependencies,
   { prompt, caller, state }: PromptInvocation,
@@ -134,7 +134,7 @@ function contentOf(
   return agent === undefined ? null : { ...promptContent(registry, prompt, agent), name }
 }
 
-/** Models call only what their prompt lists. */
+/** Calls a tool for a model, which may call only the tools that its prompt lists. */
 async function callListed(
   { tools }: PromptContent,
   { name, input }: ModelToolCall,
@@ -154,7 +154,7 @@ function nestedCall({ name, input }: ModelToolCall, result: ToolResult): NestedC
     name,
     args: input,
     succeeded: result.status === 'success',
-    content: wordsOf(result),
+    content: resultText(result),
     attachments: [],
   }
 }
@@ -177,7 +177,7 @@ type Reply =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer; readonly usage: Usage }
   | { readonly kind: 'failed'; readonly problem: string }
 
-/** Asks the prompt's model, then its fallbacks; the answer is neither streamed nor stored. */
+/** Calls the prompt's model, then its fallbacks. The answer is neither streamed nor stored. */
 async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
   const { registry } = dependencies
   const first = registry.model(asked.prompt.model)
@@ -205,15 +205,15 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
       const failed = { model: model.name, error: classifyModelError(error) }
       failures.push(failed)
-      await keepWords(dependencies.store, asked, failed)
+      await recordFailure(dependencies.store, asked, failed)
     }
   }
   const missing = `The model "${asked.prompt.model}" is not available at the moment.`
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
 }
 
-/** Records the error for operators (T5). A store that cannot take it costs no answer. */
-async function keepWords(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
+/** Records the error for operators (T5). A failure of the store here must not lose the answer. */
+async function recordFailure(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
   const kept = { id: randomUUID(), threadId: caller.threadId, at: nowMicros(), type: error.kind }
   await store.write((tx) => recordError(tx, { ...kept, ...providerText(error) })).catch(() => undefined)
 }
@@ -229,11 +229,11 @@ async function requestOf(
 ): Promise<ModelRequest> {
   const { caller, state } = asked
   const content = withPrompt(caller.content, asked.prompt)
-  // T5: secrets are not resolved.
+  // T5: secrets stay unresolved.
   const scope = { threadId: caller.threadId, agent: state.agentId, content }
   const prompt = await withVariables(dependencies, scope, asked.prompt)
   const offered = await withOfferedTools(dependencies, scope, prompt)
-  // Subagents are not started in place, so only the tools of the prompt itself are offered.
+  // Subagents cannot start in place, so only the tools of the prompt itself are offered.
   const listed = offered.tools.filter((tool) => prompt.tools.includes(tool))
   const tools = model?.capabilities?.supportsToolCalls === false ? [] : listed
   const { side, threadId } = caller
@@ -256,15 +256,15 @@ async function requestOf(
   }
 }
 
-/** Adds the prompt to the plan, which may lack it: its declared variables and values count. */
+/** Adds the prompt to the plan, which may lack it, so that its declared variables and values apply. */
 function withPrompt(content: PlanContent | null, prompt: AskedInPlace['prompt']): PlanContent | null {
   return content === null ? null : { ...content, prompts: { ...content.prompts, [prompt.name]: prompt } }
 }
 
-/** The fields of rows that no step of a run has made. */
+/** Fields of rows that belong to no step of a run. */
 const UNPLACED = { run: null, answer_parts: null, sent_by: null } as const
 
-/** The conversation, with what the caller has written so far. */
+/** The conversation, with the writes of the caller so far. */
 async function historyOf({ prompt, state }: AskedInPlace): Promise<readonly TranscriptRow[]> {
   if (!prompt.includeChat) return []
   const newest = { limit: LIMITS.contextRows, order: 'desc', includeSilent: true } as const

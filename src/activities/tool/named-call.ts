@@ -1,9 +1,9 @@
 /**
  * Calls of tools by name, in place, from code.
- * Owns: what may be called in place, and the run of a function in place.
- * Does not own: prompts in place (`in-place.ts`), and the state that the code writes to, which is the caller's.
- * What a tool writes in place is written by its caller, and nothing of the call is in the transcript. A tool that
- * waits, for a person or for another thread, cannot be called in place.
+ * Owns: which tools may be called in place, and the run of a function in place.
+ * Does not own: prompts in place (`in-place.ts`), and the state, which belongs to the caller.
+ * The writes of a tool in place count as writes of its caller, and the transcript has nothing of the call. A tool that
+ * waits for a person or for another thread cannot be called in place.
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
@@ -23,7 +23,7 @@ import { answerProblem, isPending } from './tool-values.js'
 /** The caller of tools in place. */
 interface InPlace {
   readonly threadId: string
-  /** Idempotency keys are made from it: they are the same in each attempt. */
+  /** Idempotency keys derive from it, so they are equal in each attempt. */
   readonly id: string
   /** The signal of the caller. */
   readonly signal: AbortSignal
@@ -32,7 +32,7 @@ interface InPlace {
 interface NamedCalls {
   readonly registry: Registry
   readonly caller: InPlace
-  /** Runs a prompt in place. `text`: the arguments, as JSON. */
+  /** Runs a prompt in place; `text` is the JSON of the arguments. */
   readonly runPrompt: (
     prompt: PromptDefinition,
     text: string,
@@ -41,18 +41,18 @@ interface NamedCalls {
   ) => Promise<ToolResult>
 }
 
-/** Any problem of the call is an error result, never a throw. */
+/** Every problem of the call becomes an error result; the function never throws. */
 type CallNamed = (
   name: string,
   args: unknown,
   place: InvokedIn,
-  /** How many prompts are around it. */
+  /** The number of prompts around the call. */
   depth?: number,
 ) => Promise<ToolResult>
 
 const LIFECYCLE: ReadonlySet<string> = new Set(Object.values(LIFECYCLE_TOOLS))
 
-/** Returns the function that finds what a name stands for and runs it in place. */
+/** Creates the function that looks up a name and runs its tool in place. */
 export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): CallNamed {
   let made = 0
   return async (name, args, place, depth = 0) => {
@@ -64,7 +64,7 @@ export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): C
       )
     const named = namedTool(registry, name)
     if (named === undefined) return errorResult(`There is no tool "${name}".`, 'unknown_tool')
-    // T5: arguments of a prompt go to its model.
+    // T5: the arguments of a prompt go to its model.
     const text = textOf(named.kind === 'prompt' ? redactor.redactJson(args) : args)
     if (text === null)
       return errorResult('Expected the arguments as an object that is JSON.', 'invalid_arguments')
@@ -108,9 +108,9 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
   const { signal, threadId } = caller
   const timeout = tool.timeout ?? LIMITS.toolTimeout
   const call = { id, attempt: 1, idempotencyKey: idempotencyKeyOf(threadId, id) }
-  // The signal of the caller's state stands for both; nothing waits for a late answer.
+  // The signal of the caller's state serves both; nothing waits for an answer after the timeout.
   const abort = new AbortController()
-  // The arguments were parsed by the tool's own schema.
+  // The tool's own schema has parsed the arguments.
   const args = parsed.args as never
   const work = async (): Promise<unknown> => {
     if (await requiresApproval(tool, state, args)) return NEEDS_APPROVAL
@@ -131,7 +131,7 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
 
 const NEEDS_APPROVAL = Symbol('needs approval')
 
-/** Whether the tool needs a permission. It fails closed, as for a call of a model. */
+/** True if the tool needs a permission. It fails closed, as for a call of a model. */
 async function requiresApproval(
   { needsApproval = false }: ToolDefinition,
   state: ThreadState,
@@ -151,7 +151,7 @@ function resultOf(name: string, value: unknown): ToolResult {
   if (isPending(value))
     return errorResult(`"${name}" is answered later, from outside: use queueTool.`, 'not_in_place')
   const problem = answerProblem(value)
-  // Checked by `answerProblem`: the boundary to the tool.
+  // `answerProblem` has validated it: this is the boundary to the tool.
   return problem === null ? (value as ToolResult) : errorResult(problem, 'invalid_result')
 }
 

@@ -44,7 +44,7 @@ import { toCallResult } from './tool-result.js'
 
 interface Sending {
   readonly input: ExecuteToolInput
-  /** Milliseconds that the other worker has. */
+  /** Milliseconds for the other worker. */
   readonly timeout: number
   readonly call: HeldCall
   readonly tool: ToolDefinition
@@ -55,13 +55,12 @@ interface Sending {
 }
 
 /**
- * Calls of tools in other languages: the first half hands the call to the other worker, the second takes its answer.
- * Owns: what the other worker may know, the close of the remote row, and the result without an answer.
- * Does not own: the protocol of that worker (`store/remote-calls`, the HTTP routes), and the activity that the
+ * Calls of tools in other languages: the first half hands the call to the other worker, the second half takes its answer.
+ * Owns: the data that the other worker gets, the close of the remote row, and the result of a call without an answer.
+ * Does not own: the protocol of that worker (`store/calls/remote-calls.ts`, the HTTP routes), and the activity that the
  * workflow schedules for it.
- * Nothing has happened outside of the store before the other worker takes the call, so an interrupted first half is
- * done again. After that the rule is that of local tools: an idempotent call is tried again, any other is `unknown`
- * (T4).
+ * Nothing happens outside of the store before the other worker takes the call, so an interrupted first half runs again.
+ * After that the rule of local tools applies: an idempotent call is tried again, any other call is `unknown` (T4).
  */
 export async function sendRemote(
   dependencies: ActivityDependencies,
@@ -81,7 +80,7 @@ export async function sendRemote(
   })
 }
 
-/** What the other worker may know; a sentence where a secret cannot be sealed. */
+/** The data for the other worker, or the reason for the model if a secret cannot be sealed. */
 async function describeCall(
   dependencies: ActivityDependencies,
   sending: Sending,
@@ -93,7 +92,7 @@ async function describeCall(
       taskQueue: remote.taskQueue,
       timeout,
       idempotent: tool.idempotent === true,
-      // Parsed arguments may hold dates and the like; over HTTP they are JSON again.
+      // Parsed arguments may contain dates and the like, which become JSON again for HTTP.
       args: JSON.parse(JSON.stringify(args)) as JsonObject,
       variables: await variablesOf(dependencies, sending),
       traceparent: activeTraceparent(),
@@ -125,11 +124,11 @@ interface Returned {
   readonly input: CompleteCallInput
   readonly content: PlanContent
   readonly call: HeldCall
-  /** The hooks of a call that has lost its state. */
+  /** The hooks for a call whose state is dropped. */
   readonly hooks: HookBatch
 }
 
-/** The result of a call that the other worker has finished or left: from here on its row takes no answer. */
+/** The result of a call that the other worker has finished or abandoned. From now on the row accepts no answer. */
 export async function resultOfRemote(
   dependencies: ActivityDependencies,
   { input, content, call, hooks }: Returned,
@@ -144,7 +143,7 @@ export async function resultOfRemote(
     { input, content, originId: call.operation.id },
     new AbortController().signal,
   )
-  // Comes first: both the files and the text come from the other worker.
+  // The secrets come first: both files and text come from the other worker and need redaction.
   noteSecrets(store, { call, remote, state: opened.state })
   const problem = await placeFiles(opened.state, remote)
   if (problem !== null)
@@ -162,7 +161,7 @@ interface Answered {
   readonly state: State
 }
 
-/** T5: secrets that the worker was given are redacted in its answer. */
+/** T5: the answer of the worker is redacted by the secrets that the worker got. */
 function noteSecrets(store: Store, { call, remote, state }: Answered): void {
   for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
     if (secret) state.redactor.note(name, value)
@@ -176,7 +175,7 @@ function resultOf(store: Store, { call, remote, state }: Answered): unknown {
   return state.redactor.redactJson(openResult(store.secrets, key, result))
 }
 
-/** T9: files that the call has written are placed with its result. Returns a sentence if one cannot be. */
+/** T9: the files of the call get their paths with its result. Returns the reason if a file cannot have its path. */
 async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
   const { redact } = state.redactor
   try {
@@ -192,7 +191,7 @@ async function placeFiles(state: State, { files }: RemoteRecord): Promise<string
   }
 }
 
-/** T4: a later answer is refused, so that what the model reads stays true. */
+/** T4: a closed row refuses a later answer, so that the result that the model reads stays true. */
 async function closeRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
   const { threadId, callId } = input
   return store.write(async (tx) => {

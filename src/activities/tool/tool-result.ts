@@ -20,21 +20,21 @@ import { readThrown } from '../thrown.js'
 import { ERROR_PREFIX, failureResult, reasonOf, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { answerProblem, filesOf, mappedPaths, mappedText, wordsOf } from './tool-values.js'
+import { answerProblem, filesOf, mappedPaths, mappedText, resultText } from './tool-values.js'
 
 interface ToolAnswered {
   readonly call: HeldCall
   readonly state: BufferedState
-  /** The hooks share its state. */
+  /** The hooks share the state of the call. */
   readonly hooks: HookBatch
   readonly args: Record<string, unknown>
   readonly content: PlanContent
-  /** The answer, unchecked. */
+  /** The answer before validation. */
   readonly result: unknown
 }
 
 /**
- * Turns a tool's answer into the result that the model reads; an answer that cannot be taken becomes an error result.
+ * Turns a tool's answer into the result that the model reads; an invalid answer becomes an error result.
  */
 export async function toCallResult(
   store: Store,
@@ -43,7 +43,7 @@ export async function toCallResult(
   const { call, state, hooks } = answered
   const problem = answerProblem(answered.result)
   if (problem !== null) return failureResult(problem, 'invalid_result')
-  // Checked by `answerProblem`: the boundary to the tool.
+  // `answerProblem` has validated it: this is the boundary to the tool.
   const given = answered.result as ToolResult
   const points = hooksOfResult(hooks, call)
   const after = await points.afterCall(given)
@@ -56,7 +56,7 @@ export async function toCallResult(
   if (typeof session === 'string') return refused(session, 'invalid_attachment')
   const badContext = state.lookAtContext()
   if (badContext !== undefined) return refused(badContext, 'invalid_context')
-  const { text, put } = await prepareText(store, call, session?.message ?? wordsOf(result))
+  const { text, put } = await prepareText(store, call, session?.message ?? resultText(result))
   const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }
   const made =
     succeededAs === null
@@ -65,7 +65,7 @@ export async function toCallResult(
           attachments: files,
           session: ended,
           followedBy: stopToolWords(succeededAs),
-          // The status text is taken before the hooks of storing.
+          // The status text precedes the hooks of storage, which change only the stored result.
           statusText: statusTextOf({ ...succeededAs, result: after ?? given }),
         })
   return { result: made, erased: after === null, put }
@@ -84,8 +84,8 @@ interface SessionAnswer {
 }
 
 /**
- * The payload of a tool that ends its session: mapped from its arguments, else from its result. A session does not end
- * with files that it cannot deliver: the result is then a sentence for the model.
+ * The payload of a tool that ends its session, mapped from its arguments, else from its result. A session does not end
+ * with files that it cannot deliver: the function then returns the reason for the model.
  */
 async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string | null> {
   const { call, state, args, content, result } = answered
@@ -96,11 +96,11 @@ async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string 
   if (typeof paths === 'string') return paths
   const attachments = await attachFiles(state, paths)
   if (typeof attachments === 'string') return attachments
-  const message = mappedText(args, messageProperty) ?? wordsOf(result)
+  const message = mappedText(args, messageProperty) ?? resultText(result)
   return { kind: binding.kind, message: message.slice(0, LIMITS.answerBytes), attachments }
 }
 
-/** The session tool that the call is; null for any other call. A call within a prompt tool ends no session. */
+/** The binding of a session tool; null for any other call. A call within a prompt tool ends no session. */
 function sessionBinding(
   content: PlanContent,
   { input: { side }, row: { name, parent_call_id: parent } }: HeldCall,
@@ -116,8 +116,8 @@ interface Succeeded extends Omit<ToolAnswered, 'result'> {
 }
 
 /**
- * The text with which a stop tool ends its side's turn: from its result if that has the property, else from its
- * arguments. The stored role names the writer: side A `assistant`, side B `user`.
+ * The text with which a stop tool ends the turn of its side: from its result if the result has the property, else from
+ * its arguments. The stored role names the writer: `assistant` for side A, `user` for side B.
  */
 function stopToolWords(answered: Succeeded): CallResult['followedBy'] {
   const { call, args, result } = answered
@@ -137,7 +137,7 @@ function statusTextOf(answered: Succeeded): string | null {
   const { call, args, result } = answered
   const binding = bindingsOf(answered)?.sessionStatus ?? null
   if (binding === null || binding.name !== call.row.name) return null
-  return mappedText(args, binding.messageProperty) ?? wordsOf(result)
+  return mappedText(args, binding.messageProperty) ?? resultText(result)
 }
 
 /** The tool bindings of the call's side; null within a prompt tool. */
@@ -153,18 +153,18 @@ function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A result after the hooks of results, and within its bounds. */
+/** A result after its hooks, within the limit of its size. */
 interface PreparedResult {
   readonly result: CallResult
   /** A hook erased the call and its result from the transcript. */
   readonly erased: boolean
-  /** Stores what goes with the result. */
+  /** Stores the file that holds the whole text, if the result has one. */
   readonly put: (tx: Writer) => Promise<void>
 }
 
 /**
- * Runs the hooks of a result that is only text. What a hook makes of it is stored whole beside its head and tail, as
- * every long text is.
+ * Runs the hooks of a result that is only text. A long text that a hook returns is stored whole as a file, as every long
+ * text is.
  */
 export async function prepareResult(
   store: Store,
@@ -173,7 +173,7 @@ export async function prepareResult(
 ): Promise<PreparedResult> {
   const { result, erased } = await hookResult(hooks, call, made)
   const { content, outcome } = result
-  // The file holds the text without the prefix.
+  // The file with the whole text has no prefix.
   const prefix = outcome !== 'succeeded' && content.startsWith(ERROR_PREFIX) ? ERROR_PREFIX : ''
   const { text, put } = await prepareText(store, call, content.slice(prefix.length))
   return { result: { ...result, content: prefix + text }, erased, put }
@@ -187,13 +187,13 @@ function hooksOfResult(hooks: HookBatch, { row }: HeldCall): ToolHooks {
 
 interface HookedResult {
   readonly result: CallResult
-  /** Call and result are to be erased from the transcript. */
+  /** A hook erased the call and its result from the transcript. */
   readonly erased: boolean
 }
 
 const POINTS = ['after_tool_call_success', 'after_tool_call_failure', 'before_store_tool_result'] as const
 
-/** What hooks make of a result that is not the answer of a tool's code. A result that a stop made has no hooks. */
+/** Runs the hooks of a result that is not the answer of a tool's code. The result of a stop has no hooks. */
 async function hookResult(hooks: HookBatch, call: HeldCall, result: CallResult): Promise<HookedResult> {
   const { outcome } = result
   if (outcome === 'interrupted' || outcome === 'cancelled' || !hooks.has(...POINTS))
@@ -216,7 +216,7 @@ function toToolResult({ outcome, content, errorCode, attachments }: CallResult):
   return { status: 'error', error, ...(errorCode === null ? {} : { error_code: errorCode }), ...files }
 }
 
-/** An outcome more precise than `failed` stays, as long as the result is an error. */
+/** Applies the change of a hook. An outcome more precise than `failed` stays as long as the result is an error. */
 async function applyHooks(
   hooks: HookBatch,
   result: CallResult,
@@ -225,17 +225,17 @@ async function applyHooks(
   const kept = isDeepStrictEqual(filesOf(stored), filesOf(seen))
   const attachments = kept ? result.attachments : await attachFiles(await hooks.state(), filesOf(stored))
   if (typeof attachments === 'string') return failureResult(attachments, 'invalid_attachment')
-  const words = wordsOf(stored)
-  if (stored.status === 'success') return successResult(words, { ...result, attachments, errorCode: null })
-  const error = failureResult(words, stored.error_code ?? result.errorCode, { ...result, attachments })
+  const text = resultText(stored)
+  if (stored.status === 'success') return successResult(text, { ...result, attachments, errorCode: null })
+  const error = failureResult(text, stored.error_code ?? result.errorCode, { ...result, attachments })
   return result.outcome === 'succeeded' ? error : { ...error, outcome: result.outcome }
 }
 
 type Given = Parameters<BufferedState['attach']>[0]
 
 /**
- * Attaches files; returns a sentence for the model if a file is missing, invalid or empty. A value that throws when it
- * is read is invalid.
+ * Attaches files; returns the reason for the model if a file is missing, invalid or empty. A value that throws on being
+ * read is invalid.
  */
 async function attachFiles(state: BufferedState, files: Given): Promise<readonly AttachmentRef[] | string> {
   if (files.length === 0) return []
@@ -269,11 +269,11 @@ const TAIL = 2000
 
 interface PreparedText {
   readonly text: string
-  /** Gives the whole text its path, in the transaction that stores the result. */
+  /** Stores the whole text under its path, in the transaction that stores the result. */
   readonly put: (tx: Writer) => Promise<void>
 }
 
-/** Stores a text above 64 KB whole as a file of the thread; the model reads its head, its tail and the path. */
+/** Stores the bytes of a text above 64 KB; the model reads head, tail and the path of the file that holds all of it. */
 async function prepareText(store: Store, { input, now }: HeldCall, text: string): Promise<PreparedText> {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }

@@ -1,8 +1,8 @@
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /**
- * Why an answer is no tool result; null if it is one. Tools may be written in JavaScript, so that their answers are
- * checked like any input.
+ * The reason why an answer is no tool result; null if it is one. Tools may be written in JavaScript, so their answers are
+ * validated like any input.
  */
 export function answerProblem(result: unknown): string | null {
   try {
@@ -37,7 +37,7 @@ function isPart(part: unknown): boolean {
   return part.type === 'file' && 'file' in part && typeof part.file === 'object' && part.file !== null
 }
 
-/** The call is answered later, from outside. */
+/** True for a call that will be answered later, from outside. */
 export function isPending(result: unknown): result is PendingToolResult {
   try {
     return typeof result === 'object' && result !== null && 'status' in result && result.status === 'pending'
@@ -47,7 +47,7 @@ export function isPending(result: unknown): result is PendingToolResult {
 }
 
 /** The text that the model reads. */
-export function wordsOf(result: ToolResult): string {
+export function resultText(result: ToolResult): string {
   if (result.status === 'success') return textOf(result) || 'The tool call succeeded.'
   return result.error ?? (textOf(result) || 'The tool failed without a reason.')
 }
@@ -60,7 +60,7 @@ function textOf({ result, content = [] }: ToolResult): string {
   return typeof result === 'string' ? result : JSON.stringify(result)
 }
 
-/** Files of the parts first, in their order. */
+/** The files of a result: first those of its parts, in their order, then its attachments. */
 export function filesOf({
   content = [],
   attachments = [],
@@ -77,7 +77,7 @@ export function mappedText(from: Fields, property: string | null | undefined): s
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The paths in a property, which may be one or a list; a sentence for the model for anything else. */
+/** The paths in a property, which holds one path or a list; the reason for the model for anything else. */
 export function mappedPaths(from: Fields, property: string | null | undefined): readonly string[] | string {
   const value = valueOf(from, property)
   if (value === undefined || value === null || value === '') return []
@@ -93,13 +93,13 @@ function valueOf(from: Fields, property: string | null | undefined): unknown {
 /** Arguments of the lifecycle tools of subagents, as a model wrote them. */
 type GivenFields = Readonly<Record<string, unknown>>
 
-/** A text that is not blank; null for anything else. */
+/** The text of a field; null if the field is blank or no text. */
 export function textField(fields: GivenFields, name: string): string | null {
   const text = fields[name]
   return typeof text === 'string' && text.trim() !== '' ? text : null
 }
 
-/** The list `attachments`, empty if it is left out; null if it holds anything but paths. */
+/** The list `attachments`, empty if absent; null if it contains anything but paths. */
 export function pathsField({ attachments = [] }: GivenFields): readonly string[] | null {
   if (!Array.isArray(attachments)) return null
   return attachments.every((path) => typeof path === 'string') ? [...new Set(attachments)] : null

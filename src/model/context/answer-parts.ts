@@ -1,6 +1,7 @@
 /**
- * An answer is stored as one row, whose texts, calls and files come from parts. What a provider gave with a part (a
- * signature, encrypted reasoning) goes back with that part, in the order of the answer, and only to the model that made it.
+ * An answer is stored as one row, whose texts, calls and files come from parts. The metadata of a part (a signature,
+ * encrypted reasoning) goes back to the provider with that part, in the order of the answer, and only to the model that
+ * made the answer.
  */
 import { createHash } from 'node:crypto'
 import type {
@@ -19,9 +20,9 @@ import type { Perspective, TranscriptRow } from './transcript-row.js'
 export interface AnswerDetails {
   /** Name of the model's definition. */
   readonly model: string
-  /** The id that its provider knows. */
+  /** The id of the model at its provider. */
   readonly modelId: string
-  /** Digests of the texts that `from` and `to` are places in: of a text that was changed since, nothing goes back. */
+  /** Digests of the texts in which `from` and `to` are offsets: of a text that has changed since, no part goes back. */
   readonly text: string
   readonly reasoning: string
   readonly parts: readonly StoredPart[]
@@ -33,14 +34,17 @@ export type StoredPart = (
   | { readonly kind: 'file'; readonly path: string }
 ) & { readonly providerMetadata?: SharedV4ProviderMetadata }
 
-/** Who is asked. Parts go back to the model that made them: no other knows their signatures, and some refuse them. */
+/**
+ * The model of the request. Parts go back only to the model that made them: others cannot use their signatures, and
+ * some refuse them.
+ */
 export interface Author {
   readonly prompt: string
   readonly model: string
   readonly modelId: string
   /** `reasoning.include`: reasoning of earlier turns goes back too. */
   readonly includesReasoning: boolean
-  /** The request asks for reasoning. */
+  /** The request enables reasoning. */
   readonly reasons: boolean
 }
 
@@ -50,7 +54,7 @@ export type AssistantPart =
   | LanguageModelV4ReasoningPart
   | LanguageModelV4ToolCallPart
 
-/** The digest of a text of a row, as `AnswerDetails` has it. */
+/** The digest of a text of a row, for `AnswerDetails`. */
 export function textDigest(text: string | null): string {
   return createHash('sha256')
     .update(text ?? '')
@@ -58,24 +62,24 @@ export function textDigest(text: string | null): string {
     .slice(0, 16)
 }
 
-/** The parts of a row that the author made; null if another model made it, or nothing is known of its parts. */
+/** The details of a row that the author made; null for a row of another model, or without details. */
 function ownDetails(row: TranscriptRow, author: Author | null): AnswerDetails | null {
   if (author === null || row.answer_parts === null) return null
   const details = parseJson(row.answer_parts) as Partial<AnswerDetails> | null | undefined
   if (details?.model !== author.model || details.modelId !== author.modelId) return null
-  // Written by `answerDetails`: the store's boundary.
+  // `answerDetails` has written the text: this is the boundary to the store.
   return Array.isArray(details.parts) ? (details as AnswerDetails) : null
 }
 
-/** Paths of the files that the author made in this row. */
+/** The paths of the files that the author made in this row. */
 export function madeFiles(row: TranscriptRow, author: Author | null): ReadonlySet<string> {
   const parts = ownDetails(row, author)?.parts ?? []
   return new Set(parts.flatMap((part) => (part.kind === 'file' ? [part.path] : [])))
 }
 
 /**
- * The rows of the turn at hand: those behind the last answer of this side that called nothing. Providers that reason between
- * calls want the reasoning of these rows back, and pass over that of earlier turns.
+ * The rows of the current turn: those after the last answer of this side without a call. Providers that reason between
+ * calls need the reasoning of these rows back, and ignore that of earlier turns.
  */
 export function rowsOfTurn(
   rows: readonly TranscriptRow[],
@@ -91,20 +95,20 @@ export function rowsOfTurn(
 }
 
 export interface RowContent {
-  /** What the row says. */
+  /** The content of the row. */
   readonly text: string
-  /** Of its files; '' if there is none. */
+  /** The note of its files; '' without files. */
   readonly note: string
   readonly calls: readonly LanguageModelV4ToolCallPart[]
   /** The files that go back as parts, by path. */
   readonly files: ReadonlyMap<string, LanguageModelV4FilePart>
-  /** The row belongs to the turn at hand. */
+  /** The row belongs to the current turn. */
   readonly inTurn: boolean
 }
 
 /**
- * What a row becomes in a request to the author: its parts in their order, each with what the provider gave with it. Texts,
- * calls and files that were changed or taken out since are as the row has them now.
+ * The content of a row in a request to the author: its parts in their order, each with its metadata. Texts, calls and
+ * files that were changed or removed since are as in the present row.
  */
 export function assistantParts(
   row: TranscriptRow,
@@ -115,7 +119,7 @@ export function assistantParts(
   const parts = details === null ? [] : authorParts(row, details, { author, ...content })
   const isSaid = parts.some((part) => part.type === 'text' && part.text.trim() !== '')
   const made = new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])))
-  // Text behind calls is what some providers refuse.
+  // Some providers refuse text after calls.
   const firstCall = parts.findIndex(({ type }) => type === 'tool-call')
   const place = firstCall === -1 ? parts.length : firstCall
   const whole = [
@@ -126,11 +130,11 @@ export function assistantParts(
     ...parts.slice(place),
     ...content.calls.filter(({ toolCallId }) => !made.has(toolCallId)),
   ]
-  // Reasoning that nothing follows led to what is gone; providers refuse it at the end of a message.
+  // Reasoning at the end led to a part that was removed; providers refuse a message that ends with reasoning.
   return whole.slice(0, whole.findLastIndex(({ type }) => type !== 'reasoning') + 1)
 }
 
-/** What a row's parts add to a request, in JSON: for an estimate of its tokens. */
+/** The JSON that a row's parts add to a request, for an estimate of its tokens. */
 export function partsText(row: TranscriptRow, author: Author | null, inTurn: boolean): string {
   const details = ownDetails(row, author)
   if (details === null) return ''
@@ -177,14 +181,14 @@ function authorParts(
   })
 }
 
-/** Whether the parts make up what the row says: it was not changed since, and none of its words is in no part. */
+/** True if the parts cover the whole text of the row, and the text has not changed since. */
 function isWholeText({ content }: TranscriptRow, { text, parts }: AnswerDetails): boolean {
   if (textDigest(content) !== text) return false
   const end = parts.reduce((at, part) => (part.kind === 'text' && part.from === at ? part.to : at), 0)
   return end === (content ?? '').length
 }
 
-/** Which of a row's reasoning the author is sent: all of its own with `include`, else what was signed in this turn. */
+/** Selects the reasoning of a row for the author: all of its own with `include`, else the signed one of this turn. */
 function takesReasoning(
   row: TranscriptRow,
   author: Author,
@@ -195,7 +199,7 @@ function takesReasoning(
   return (options) => options !== undefined && inTurn && (isOwnPrompt || author.reasons)
 }
 
-/** OpenAI tells one item of reasoning in several parts, each with the encrypted whole, which must be sent once. */
+/** OpenAI sends one item of reasoning in several parts, each with the whole encrypted item, which must go back once. */
 function joinItems(parts: readonly StoredPart[]): readonly StoredPart[] {
   const joined: StoredPart[] = []
   for (const part of parts) {
@@ -214,9 +218,9 @@ function itemOf({ providerMetadata = {} }: StoredPart): string | null {
 }
 
 /**
- * What of the metadata would not hold in a request of ours. An item id refers to what the provider keeps for a while, under its
- * own call ids, and hides later changes of the text; a caller refers to a call of the provider's own tools, which is not
- * sent; annotations are for readers.
+ * Metadata that is invalid in a request. An item id refers to temporary storage of the provider, with the provider's own
+ * call ids, and hides later changes of the text. A caller refers to a call of the provider's own tools, which is not sent.
+ * Annotations are for readers.
  */
 const NOT_SENT: ReadonlySet<string> = new Set(['itemId', 'caller', 'annotations'])
 
@@ -229,7 +233,7 @@ function optionsOf(metadata: SharedV4ProviderMetadata | undefined): SharedV4Prov
   return providers.length === 0 ? undefined : (Object.fromEntries(providers) as SharedV4ProviderOptions)
 }
 
-/** Google sends a signature of its own in a text of nothing. */
+/** Google sends some signatures in an empty text. */
 function isSigned(options: SharedV4ProviderOptions | undefined): boolean {
   return Object.values(options ?? {}).some((fields) => typeof fields['thoughtSignature'] === 'string')
 }

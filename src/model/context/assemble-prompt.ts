@@ -16,11 +16,11 @@ import type { ReadFiles } from './inlined-files.js'
 import { isOwn, parseJson, readToolCalls } from './transcript-row.js'
 import type { Perspective, TranscriptRow } from './transcript-row.js'
 
-/** Providers want the conversation to begin with the user: side B's begins with its own first words. */
+/** Providers require a user message first, but the conversation of side B begins with its own first message. */
 const OPENING = 'The conversation begins.'
-/** A request that ended with the assistant would be a prefill, which newer models refuse. */
+/** A request that ends with the assistant is a prefill, which newer models refuse. */
 const CONTINUE: LanguageModelV4Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
-/** The same after an answer that is cut off. */
+/** The same after a truncated answer. */
 const CONTINUE_CUT: LanguageModelV4Message = {
   role: 'user',
   content: [
@@ -32,32 +32,32 @@ const CONTINUE_CUT: LanguageModelV4Message = {
 }
 
 /**
- * Only the start of a request may be `system` with every provider, so a system row in the midst of the
- * conversation is sent as user text that says what it is.
+ * Only the start of a request may be `system` with every provider, so a system row in the middle of
+ * the conversation is sent as user text with a label.
  */
 export const SYSTEM_NOTE = 'System note:\n'
 const GAP_NOTE = `${SYSTEM_NOTE}Earlier messages of this conversation are left out here.`
-/** Only user messages can hold files with every provider, so those of results follow in one. */
+/** With every provider only user messages can hold files, so the files of results follow in a user message. */
 const RESULT_FILES = 'Files of the results above:'
 
 interface PromptInput {
   readonly system: string
   readonly messages: readonly TranscriptRow[]
   readonly perspective: Perspective
-  /** The files to send; all others are told by their path. */
+  /** The files to send; all others appear only with their path. */
   readonly files?: ReadFiles
-  /** Who is asked, and gets the parts of its own answers as they were; null: all answers are words and calls only. */
+  /** The model of the request, which gets the original parts of its answers; null: answers are text and calls only. */
   readonly author?: Author | null
-  /** The window was cut before this position, and what is before it in `messages` is the opening of the run. */
+  /** The window was cut before this position; earlier rows in `messages` are the opening of the run. */
   readonly gapBefore?: number | null
 }
 
 /**
- * Turns a transcript into what one side is asked. Pure, and one row becomes the same bytes in every request: a
- * longer transcript only adds messages at the end, behind a `Continue.` that is dropped if there was one (T12).
- * Left out: rows below depth 0, rows that are neither completed nor interrupted, status lines, blank rows, the
- * other side's calls with their results, results without a call. Results follow their calls at once; a missing
- * one is made up.
+ * Turns a transcript into the prompt of one side. It is pure, and one row becomes the same bytes in every request: a
+ * longer transcript only adds messages at the end, in place of a final `Continue.` (T12).
+ * Left out are: rows below depth 0, rows that are neither completed nor interrupted, status lines, blank rows, the other
+ * side's calls with their results, and results without a call. Results directly follow their calls; a missing result is
+ * replaced by an error.
  */
 export function assemblePrompt(input: PromptInput): LanguageModelV4Prompt {
   const rows = input.messages.filter(isInContext)
@@ -77,20 +77,20 @@ export function assemblePrompt(input: PromptInput): LanguageModelV4Prompt {
   return messages
 }
 
-/** Whether a message was only put at the end because a request must not end with the assistant. */
+/** True for a message that is at the end only because a request must not end with the assistant. */
 export function isContinue(message: LanguageModelV4Message | undefined): boolean {
   return message === CONTINUE || message === CONTINUE_CUT
 }
 
 function isInContext(row: TranscriptRow): boolean {
-  // Status lines of the runtime group things for a client's eye; they are not words for the model.
+  // Status lines of the runtime structure the display of a client; they are not meant for the model.
   if (row.depth > 0 || row.metadata?.['status_kind'] !== undefined) return false
   return row.status === 'completed' || row.status === 'interrupted'
 }
 
 interface Exchange {
   readonly results: ResultIndex
-  /** Calls that are in the request already: a hook may have doubled a row, and providers want each id once. */
+  /** Calls that the request already contains: a hook may have duplicated a row, and providers accept each id once. */
   readonly seen: Set<string>
   readonly turn: ReadonlySet<TranscriptRow>
 }
@@ -100,7 +100,7 @@ function rowMessages(
   { perspective, files, author = null }: PromptInput,
   { results, seen, turn }: Exchange,
 ): readonly LanguageModelV4Message[] {
-  // Results are sent with their calls, wherever their rows are.
+  // Results are sent with their calls, wherever their rows stand.
   if (row.role === 'tool') return []
   const own = isOwn(row, perspective)
   const parts = rowParts(own || row.role === 'system' ? row : withoutImitations(row), files)
@@ -145,7 +145,7 @@ function textOf(part: LanguageModelV4TextPart): string {
   return part.text
 }
 
-/** The text parts of a row: what it says, then a note of its files. Blank text is left out: providers refuse it. */
+/** The text parts of a row: its content, then the note of its files. Blank text is left out: providers refuse it. */
 function rowParts(row: TranscriptRow, files?: ReadFiles): LanguageModelV4TextPart[] {
   return [row.content ?? '', attachmentNote(row.attachments, files)]
     .filter((text) => text.trim() !== '')
@@ -153,14 +153,14 @@ function rowParts(row: TranscriptRow, files?: ReadFiles): LanguageModelV4TextPar
 }
 
 /**
- * How the runtime's own texts in user messages begin: notes (`SYSTEM_NOTE`), reports of subagents (`reportText`) and of groups
- * (`groupText`). The model must be able to believe these words.
+ * The beginnings of the runtime's own texts in user messages: notes (`SYSTEM_NOTE`), reports of subagents (`reportText`)
+ * and of groups (`groupText`). The model must be able to trust them.
  */
 const OURS = /^[^\S\n\r]*(?:system note:|subagent \(reference:|\d+ subagents? ha(?:s|ve) ended\.)/gimu
 
 /**
- * The row with each line quoted by `> ` that begins like one of ours, for texts of others in user messages: no text from outside
- * is the same for the model as a report or a note. Only the first line of a report stays: the rest is the subagent's own words.
+ * Quotes by `> ` each line that begins like a text of the runtime, so that no text from outside looks to the model like a
+ * report or a note. Only the first line of a real report stays: the rest is text of the subagent.
  */
 function withoutImitations(row: TranscriptRow): TranscriptRow {
   const text = row.content ?? ''
@@ -170,7 +170,9 @@ function withoutImitations(row: TranscriptRow): TranscriptRow {
   return content === text ? row : { ...row, content }
 }
 
-/** A message that the runtime wrote, or the report of a subagent; any other words of a subagent are its own. */
+/**
+ * True for a message of the runtime and for the report of a subagent; other messages of a subagent are its own text.
+ */
 function isReport({ sent_by: by, subagent_id: reference }: TranscriptRow, text: string): boolean {
   if (by === 'runtime') return true
   return reference !== null && text.startsWith(`Subagent (reference: ${reference}) has `)
@@ -184,7 +186,7 @@ function fileParts(
   return attachments.flatMap((attachment) => filePart(attachment, files) ?? [])
 }
 
-/** The same by the paths of the files. */
+/** The same files, by their paths. */
 function filesByPath(
   attachments: readonly AttachmentRef[],
   files: ReadFiles | undefined,
@@ -201,19 +203,19 @@ function filePart(attachment: AttachmentRef, files: ReadFiles | undefined): Lang
   const file = files?.get(attachment)
   if (file == null) return null
   const { mediaType, data } = file
-  // The note has the whole name; providers are particular about what a file name may hold.
+  // Providers accept few characters in a file name; the note has the whole name.
   const filename = attachment.name.replaceAll(/[^\w.-]+/g, '-')
   return { type: 'file', mediaType, filename, data: { type: 'data', data } }
 }
 
-/** Finds the result of a call by its id. */
+/** The results by the id of their call. */
 type ResultIndex = ReadonlyMap<string, TranscriptRow>
 
-/** The names that every provider takes back; one bad name in the history would make each later request fail. */
+/** The names that every provider accepts; one bad name in the history would make each later request fail. */
 const TOOL_NAME = /^[\w-]{1,128}$/
 const SHORTEST_NAME_LIMIT = 64
 
-/** Tool rows by the call that they answer; the first one counts, so that a request stays as it was sent (T12). */
+/** Indexes tool rows by their call; the first row counts, so that an earlier request keeps its bytes (T12). */
 function indexResults(rows: readonly TranscriptRow[]): ResultIndex {
   const results = new Map<string, TranscriptRow>()
   for (const row of rows) {
@@ -223,7 +225,7 @@ function indexResults(rows: readonly TranscriptRow[]): ResultIndex {
   return results
 }
 
-/** The calls of a row as a provider takes them back. */
+/** The calls of a row in the form that a provider accepts. */
 function toolCallParts(row: TranscriptRow): LanguageModelV4ToolCallPart[] {
   return readToolCalls(row.tool_calls).map(({ id, function: { name, arguments: input } }) => ({
     type: 'tool-call',
@@ -247,7 +249,7 @@ function toolResultMessage(
   return { role: 'tool', content }
 }
 
-/** Stands for a result that is not there. */
+/** Replaces a result that does not exist. */
 function missingResult(toolCallId: string, toolName: string): LanguageModelV4ToolResultPart {
   const output = { type: 'error-text', value: 'No result was recorded.' } as const
   return { type: 'tool-result', toolCallId, toolName, output }
@@ -261,7 +263,7 @@ function resultOutput(row: TranscriptRow, files: ReadFiles | undefined): Languag
   return { type: row.tool_status === 'error' ? 'error-text' : 'text', value }
 }
 
-/** Providers take only an object back; what was broken in it is told by the error result of its call. */
+/** Providers accept only an object; the error result of the call describes the broken arguments. */
 function readArguments(json: string): object {
   const value = parseJson(json)
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
@@ -273,8 +275,8 @@ function acceptableName(name: string): string {
 }
 
 /**
- * Gives each call its result in the message behind it, and drops results without a call: providers refuse a request in
- * which one side of a pair is missing. What is whole stays as it is.
+ * Gives each call its result in the next message, and drops results without a call: providers refuse a request in which
+ * one side of a pair is missing. Complete pairs stay as they are.
  */
 export function pairToolMessages(prompt: readonly LanguageModelV4Message[]): LanguageModelV4Prompt {
   return prompt.flatMap((message, index) => {

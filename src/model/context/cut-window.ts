@@ -11,26 +11,26 @@ export interface WindowSize {
   readonly bytes: number
 }
 
-/** A row of the window with what it costs; 0 tokens if the prompt does not see it. */
+/** A row of the window with its cost; 0 tokens if the prompt does not include it. */
 export interface WeighedRow {
   readonly row: TranscriptRow
   readonly tokens: number
   readonly bytes: number
 }
 
-/** How full a window is: 1 is full to the brim in one respect at least. */
+/** The fill of a window: 1 means that at least one limit is reached. */
 export function fillOf(size: WindowSize, most: WindowSize): number {
   return Math.max(size.tokens / most.tokens, size.rows / most.rows, size.bytes / most.bytes)
 }
 
-/** Of rows that stand together. */
+/** The size of adjacent rows together. */
 export function sizeOf(rows: readonly WeighedRow[]): WindowSize {
   return rows.reduce<WindowSize>(grow, { tokens: 0, rows: 0, bytes: 0 })
 }
 
 /**
- * The index of the first row that stays: what follows fills `most`, if possible from the beginning of a turn on, else from
- * that of a step. Never between a call and its results; if even the last step is more, it stays all the same.
+ * The index of the first row that stays. The remaining rows fit into `most` and begin with a turn if possible, else with a
+ * step, never between a call and its results. The last step stays even if it alone exceeds `most`.
  */
 export function cutIndex(
   rows: readonly WeighedRow[],
@@ -43,7 +43,7 @@ export function cutIndex(
     const row = rows[index]?.row
     return row !== undefined && !isOwn(row, perspective)
   }
-  // A turn that is much smaller than what may stay would leave out steps for which there is room.
+  // A turn that is much smaller than the limit would leave out steps for which there is room.
   const turn = fitting.find((index) => beginsTurn(index) && (fills[index] ?? 0) >= 0.5)
   return turn ?? fitting[0] ?? places.at(-1) ?? 0
 }
@@ -58,7 +58,7 @@ function fillsFrom(rows: readonly WeighedRow[], most: WindowSize): readonly numb
   return fills
 }
 
-/** Where a context may begin: no call before it has its result behind it. */
+/** The indexes at which a context may begin: no earlier call has its result at or after them. */
 function safePlaces(rows: readonly WeighedRow[]): readonly number[] {
   const results = new Set(rows.map(({ row }) => row.tool_call_id))
   const open = new Set<string>()
@@ -75,7 +75,7 @@ function grow(size: WindowSize, { tokens, bytes }: WeighedRow): WindowSize {
   return { tokens: size.tokens + tokens, rows: size.rows + 1, bytes: size.bytes + bytes }
 }
 
-/** A tool row of which only head and tail are left; other rows, and short ones, as they are. */
+/** Reduces a long tool row to its head and tail; returns other rows, and short ones, unchanged. */
 export function clipResult<Row extends TranscriptRow>(row: Row): Row {
   const { role, content } = row
   if (role !== 'tool' || content === null) return row
@@ -85,7 +85,7 @@ export function clipResult<Row extends TranscriptRow>(row: Row): Row {
   const left = bytes.byteLength - CLIPPED_RESULT_BYTES
   const note = `[… ${left} bytes are left out here …]`
   const [head, tail] = [bytes.subarray(0, half), bytes.subarray(-half)].map((part) =>
-    // A character that the cut went through.
+    // The cut may have split a character.
     part.toString().replaceAll(/^�+|�+$/g, ''),
   )
   return { ...row, content: `${head}\n\n${note}\n\n${tail}` }

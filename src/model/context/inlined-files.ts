@@ -5,7 +5,7 @@ import type { Author } from './answer-parts.js'
 import { isOwn } from './transcript-row.js'
 import type { Perspective, TranscriptRow } from './transcript-row.js'
 
-/** The bytes of a file with the type that they have; null: it could not be read as what it should be. */
+/** The files with their bytes and actual types; null: the file could not be read as its declared type. */
 export type ReadFiles = ReadonlyMap<AttachmentRef, InlinedFile | null>
 
 export interface InlinedFile {
@@ -13,20 +13,20 @@ export interface InlinedFile {
   readonly data: Uint8Array
 }
 
-/** Which files a request carries itself. */
+/** Decides which files a request carries itself. */
 export interface Inlining {
   readonly senses: Senses
   readonly perspective: Perspective
-  /** How many of the newest messages keep their files at least. */
+  /** The number of the newest messages that keep their files at least. */
   readonly recent: number
-  /** Who is asked: the files that it made itself go back to it. */
+  /** The model of the request: files that it made itself go back to it. */
   readonly author: Author | null
 }
 
 /**
- * The files that go into a request as parts, of messages presented as `user`, of results, and of the author's own answers; all
- * others are told by their note. Older ones leave in jumps: at every `recent`th position, and to half when they are too large together, so that
- * most requests begin as the one before (T12).
+ * The files that a request carries as parts: those of messages presented as `user`, of results, and of the author's own
+ * answers. All others appear only in the note. Older files leave in jumps, at every `recent`th position, and down to half
+ * when they are too large together, so that most requests begin as the request before (T12).
  */
 export function filesToInline(
   rows: readonly TranscriptRow[],
@@ -45,7 +45,7 @@ export function filesToInline(
   return new Set(newestWithin(files))
 }
 
-/** Most providers take no files in the words of a model; that which made them takes them back. */
+/** Most providers accept no files in messages of a model; only the model that made a file accepts it back. */
 function isShown(row: TranscriptRow, perspective: Perspective): boolean {
   return isOwn(row, perspective) === (row.role === 'tool')
 }
@@ -55,11 +55,11 @@ function newestWithin(files: readonly AttachmentRef[]): readonly AttachmentRef[]
   if (total <= LIMITS.inlinedFileBytes) return files
   let left = LIMITS.inlinedFileBytes / 2
   const first = files.findLastIndex(({ size }) => (left -= size) < 0)
-  // The newest is shown however large it is.
+  // The newest file is shown whatever its size.
   return files.slice(Math.min(first + 1, files.length - 1))
 }
 
-/** What a model takes as parts of a message. */
+/** The kinds of files that a model accepts as parts of a message. */
 interface Senses {
   readonly images: boolean
   readonly documents: boolean
@@ -70,7 +70,9 @@ const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
 
 type MediaKind = 'image' | 'document' | 'audio'
 
-/** What every provider takes; one file of another type in the history would make each later request fail. */
+/**
+ * The types that every provider accepts; one file of another type in the history would make each later request fail.
+ */
 const KINDS: ReadonlyMap<string, MediaKind> = new Map([
   ['image/png', 'image'],
   ['image/jpeg', 'image'],
@@ -95,7 +97,7 @@ const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
 ]
 const LONGEST_SIGNATURE = 1024
 
-/** How the model can be shown a file, going by its declared type; null: as a note of its path only. */
+/** The kind of part for a file by its declared type; null: the model gets only a note with the path. */
 function mediaKind({ mimeType }: AttachmentRef, senses: Senses): MediaKind | null {
   const kind = KINDS.get(mimeType.toLowerCase().split(';')[0]?.trim() ?? '')
   if (kind === undefined) return null
@@ -107,20 +109,20 @@ const TOKENS_PER_IMAGE = 1600
 /** A page of a PDF has some 60 KB and 2000 tokens; a second of MP3 has 16 KB and 10 tokens. */
 const BYTES_PER_TOKEN_OF = { document: 32, audio: 1600 } as const
 
-/** What a file costs in a request that carries it, about. */
+/** An estimate of the tokens of a file in a request that carries it. */
 export function fileTokens(file: AttachmentRef): number {
   const kind = mediaKind(file, EVERY_SENSE)
   if (kind === null || kind === 'image') return TOKENS_PER_IMAGE
   return Math.ceil(file.size / BYTES_PER_TOKEN_OF[kind])
 }
 
-/** The type that the bytes themselves show: providers refuse a file that is not what it is said to be. Null: none of ours. */
+/** The type by the bytes themselves: providers refuse a file of another type than declared. Null: no accepted type. */
 export function mediaTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.subarray(0, LONGEST_SIGNATURE)).toString('latin1')
   return SIGNATURES.find(([, begins]) => begins.test(head))?.[0] ?? null
 }
 
-/** Tells the model which files a row has and where they are in its thread; '' if there are none. */
+/** The note that lists the files of a row with their paths for the model; '' without files. */
 export function attachmentNote(attachments: readonly AttachmentRef[], files?: ReadFiles): string {
   if (attachments.length === 0) return ''
   const lines = attachments.map((file) => fileLine(file) + (files?.get(file) === null ? UNREADABLE : ''))

@@ -1,8 +1,8 @@
 /**
- * Anthropic refuses a request that turns thinking on in the midst of a turn: the last assistant message, if it calls tools, has to
- * begin with the thinking that led to the calls, and must not have any where thinking is off. Calls that nobody thought of (of
- * queued tools, of a fallback, of a step before the prompt reasoned) have none: such a request goes without thinking, and
- * the next turn thinks again. Other providers do not look at these options.
+ * Anthropic refuses a request that turns thinking on in the middle of a turn: a last assistant message that calls tools
+ * must begin with the thinking that led to the calls, and must contain none if thinking is off. Some calls have no
+ * thinking: those of queued tools, of a fallback, and of a step before the prompt enabled reasoning. A request with them is
+ * sent without thinking, and the next turn thinks again. Other providers ignore these options.
  */
 import type {
   LanguageModelV4FunctionTool,
@@ -12,17 +12,17 @@ import type {
 import { isObject } from '../../protocol/values.js'
 import type { ModelRequest } from '../stream-answer.js'
 
-/** The request as Anthropic accepts it, which is mostly as it is. */
+/** Returns the request in the form that Anthropic accepts; most requests stay unchanged. */
 export function withPermittedThinking(request: ModelRequest): ModelRequest {
-  const asked = thinkingOf(request)
-  if (asked === 'off') return { ...request, prompt: withoutThinking(request.prompt) }
-  if (asked === 'unsaid' || !callsWithoutThinking(request.prompt)) return request
+  const thinking = thinkingOf(request)
+  if (thinking === 'off') return { ...request, prompt: withoutThinking(request.prompt) }
+  if (thinking === 'unsaid' || !callsWithoutThinking(request.prompt)) return request
   const { anthropic, ...others } = request.providerOptions ?? {}
   const providerOptions = { ...others, anthropic: { ...anthropic, thinking: { type: 'disabled' } } }
   return { ...request, providerOptions, prompt: withoutThinking(request.prompt) }
 }
 
-/** `unsaid`: it is the model's own choice, which may come in the midst of a turn. */
+/** `unsaid`: the choice is the model's own, which Anthropic permits in the middle of a turn. */
 function thinkingOf({ providerOptions, reasoning }: ModelRequest): 'on' | 'off' | 'unsaid' {
   const thinking = providerOptions?.['anthropic']?.['thinking']
   const type = isObject(thinking) ? thinking['type'] : undefined
@@ -32,7 +32,7 @@ function thinkingOf({ providerOptions, reasoning }: ModelRequest): 'on' | 'off' 
   return reasoning === 'none' ? 'off' : 'on'
 }
 
-/** Whether the last words of the assistant, which the provider reads as one message, call tools without thinking first. */
+/** True if the last assistant messages, which the provider reads as one, call tools without thinking first. */
 function callsWithoutThinking(prompt: LanguageModelV4Prompt): boolean {
   const last = prompt.findLastIndex(({ role }) => role === 'assistant')
   if (last === -1) return false
@@ -55,19 +55,19 @@ function contentOf({ content }: LanguageModelV4Message): readonly Part[] {
   return typeof content === 'string' ? [] : content
 }
 
-/** As Anthropic takes it back: signed, or sealed. */
+/** True for thinking that Anthropic accepts back: with a signature, or redacted. */
 function isThinking(part: Part): boolean {
   const given = part.type === 'reasoning' ? part.providerOptions?.['anthropic'] : undefined
   return given?.['signature'] !== undefined || given?.['redactedData'] !== undefined
 }
 
 /**
- * Where Anthropic's cache may be cut: after the system text, which stands behind the tools, and after the last message
- * that the next request will have too. Others cache by themselves, and do not look at it.
+ * Marks the end of a prefix for Anthropic's cache: the system text, which follows the tools, and the last message that the
+ * next request will contain too. Other providers cache by themselves and ignore the mark.
  */
 const HINT = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const
 
-/** Marks what the next request will begin with; `passing` messages at the end will not be in it. */
+/** Marks the prefix that the next request shares; the last `passing` messages will not be in that request. */
 export function withCacheHints(prompt: LanguageModelV4Prompt, passing: number): LanguageModelV4Prompt {
   const last = prompt.length - 1 - passing
   return prompt.map((message, index) =>
@@ -77,11 +77,11 @@ export function withCacheHints(prompt: LanguageModelV4Prompt, passing: number): 
 
 function withHint(message: LanguageModelV4Message): LanguageModelV4Message {
   const { anthropic, ...others } = message.providerOptions ?? {}
-  // A hook may have said something else.
+  // A value that a hook has set takes precedence.
   return { ...message, providerOptions: { ...others, anthropic: { ...HINT.anthropic, ...anthropic } } }
 }
 
-/** A tool as the model is told of it. */
+/** The description of a tool for the model. */
 interface ToolDescription {
   readonly name: string
   readonly description: string

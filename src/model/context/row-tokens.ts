@@ -10,14 +10,14 @@ const BYTES_PER_TOKEN = 4
 const TOKENS_PER_ROW = 8
 
 /**
- * What a text costs, about: the windows of models are known to a tenth at best, 20 % of them are left free, and a request
- * that is too long all the same is cut again.
+ * An estimate of the tokens of a text. It need not be exact: the windows of models are known to a tenth at best, 20 % of
+ * them stay free, and a request that is still too long is cut again.
  */
 export function textTokens(text: string | null): number {
   return text === null ? 0 : Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }
 
-/** What a row costs, about, with those of its files that are sent. */
+/** An estimate of the tokens of a row, with those of its files that are sent. */
 export function rowTokens(
   row: TranscriptRow,
   {
@@ -27,7 +27,7 @@ export function rowTokens(
   }: {
     readonly inlined: ReadonlySet<AttachmentRef>
     readonly author: Author | null
-    /** The row belongs to the turn at hand. */
+    /** The row belongs to the current turn. */
     readonly inTurn: boolean
   },
 ): number {

@@ -1,19 +1,19 @@
 import type { Message, ToolCallEntry } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 
-/** A row as the model's context is made of it. */
+/** A row of the transcript, as the assembly of a context reads it. */
 export interface TranscriptRow extends Message {
-  /** The side whose step made it; null for what somebody sent, where the role says who speaks. */
+  /** The side whose step made the row; null for a row that a client sent, where the role gives the side. */
   readonly side: Side | null
-  /** The run that took or made it. */
+  /** The run that took or made the row. */
   readonly run: number | null
-  /** JSON of `AnswerDetails`; null: nothing is known of its parts. */
+  /** JSON of `AnswerDetails`; null: the row has no record of its parts. */
   readonly answer_parts: string | null
-  /** Who sent it, as the store has it; null for a row that nobody stored. */
+  /** The sender in the store; null for a row that is not stored. */
   readonly sent_by: string | null
 }
 
-/** A row that nobody stored, with nothing in it yet. */
+/** The empty fields of a row that is not stored. */
 export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   content: null,
   name: null,
@@ -38,25 +38,25 @@ export const BLANK_ROW: Omit<TranscriptRow, 'id' | 'role'> = {
   run: null,
 }
 
-/** Who is asked: the side that acts sees its own rows as `assistant` and all others as `user`. */
+/** The side of the request: its own rows are `assistant`, all others are `user`. */
 export interface Perspective {
   readonly type: 'ai_human' | 'dual_ai'
   readonly side: Side
 }
 
-/** Whether the side that is asked wrote it, or made the call that it answers. */
+/** True if the side of the request wrote the row, or made the call that the row answers. */
 export function isOwn(row: TranscriptRow, { type, side }: Perspective): boolean {
   const sideOfRole = row.role === 'user' ? 'b' : 'a'
   return (type === 'ai_human' ? sideOfRole : (row.side ?? sideOfRole)) === side
 }
 
-/** The calls that a row holds; what is no call is passed over. */
+/** The calls of a row; entries that are no calls are skipped. */
 export function readToolCalls(json: string | null): readonly ToolCallEntry[] {
   const entries = json === null ? [] : parseJson(json)
   return Array.isArray(entries) ? entries.filter(isToolCallEntry) : []
 }
 
-/** The rows without the calls that have no result yet: those of the step in flight, as its nested steps see it. */
+/** The rows without calls that have no result yet. The step in flight has such calls, and its nested steps read it. */
 export function withoutOpenCalls<Row extends TranscriptRow>(rows: readonly Row[]): readonly Row[] {
   const answered = new Set(rows.map((row) => row.tool_call_id))
   return rows.map((row) => {
@@ -72,7 +72,7 @@ function isToolCallEntry(value: unknown): value is ToolCallEntry {
   return typeof id === 'string' && typeof call?.name === 'string' && typeof call.arguments === 'string'
 }
 
-/** Undefined for what is no JSON: models, hooks and older versions wrote it. */
+/** Undefined for a text that is no JSON: models, hooks and older versions write such texts. */
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
