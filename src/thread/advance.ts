@@ -8,18 +8,19 @@
  * calling it twice changes nothing.
  */
 import type { EventScope } from '../protocol/events.js'
-import { fact, phaseFact } from '../protocol/facts.js'
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { handedOff, turnLeft, withFacts } from './facts.js'
+import { handedOff, remainingPhases, sideCompleted, turnLeft, withFacts } from './facts.js'
 import { drained } from './inbox.js'
-import { beginStep, createRun, endingOf, endRun, leaveStep, restartTurn } from './run.js'
+import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 import type { Ending, Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
-import type { StepVerdict } from './stop-conditions.js'
+
+type StepVerdict = ReturnType<typeof evaluateStop>
 
 export function advance(control: ThreadControl): ThreadControl {
   const next = advanced(control)
@@ -87,7 +88,7 @@ function endsUnasked({ start, invocations }: ThreadControl): boolean {
 }
 
 /** The next run of the thread; `ending`: it has nothing to do. */
-export function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
+function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
   const run = createRun({ number: control.runs + 1, trigger, stop: control.stopped ? 'run' : null })
   return { ...control, runs: run.number, run: ending === null ? run : endRun(run, ending) }
 }
@@ -161,16 +162,11 @@ function stepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] 
   const reason = reasonOf(verdict)
   const facts: Fact[] = remainingPhases(step, scope)
   facts.push(fact('step.completed', { step: step.number, reason }, scope))
-  if (verdict.kind !== 'go_on') facts.push(fact('side.completed', { side: step.side, reason }, scope))
+  if (verdict.kind !== 'go_on') facts.push(sideCompleted(scope, step.side, reason))
   return facts
 }
 
 function reasonOf(verdict: StepVerdict): string | null {
   if (verdict.kind === 'go_on') return null
   return verdict.kind === 'hand_off' ? 'hand_off' : verdict.reason
-}
-
-/** Every step has all seven phases, in order, also when it was cut. */
-export function remainingPhases(step: Step, scope: EventScope): Fact[] {
-  return ([5, 6, 7] as const).filter((phase) => phase > step.phase).map((phase) => phaseFact(phase, scope))
 }

@@ -1,5 +1,5 @@
 /**
- * What the answer of any activity changes: waits, ends, failures, refused answers, effects that ran, usage.
+ * What the answer of any activity changes: waits, ends, failures, refused answers, usage.
  *
  * It owns: the outcomes that all activities share. It does not own: answers of a side's model call (`model-answers.ts`) and
  * of a tool call (`call-answers.ts`), and the end of a run in the store (`settling.ts`).
@@ -20,12 +20,11 @@ import {
 import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import { callBytes } from './calls.js'
+import { utf8Length } from '../protocol/values.js'
 import { childrenDeferred } from './children.js'
 import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import { removed } from './inbox.js'
-import { applyOperations, operationsTaken } from './operations.js'
+import { applyOperations } from './operations.js'
 import { endRun, isResumed, pauseRun, resumeRun, setResumed, stepOf } from './run.js'
 import type { ModelCall, Run } from './run.js'
 import type { Millis } from '../protocol/time.js'
@@ -92,27 +91,6 @@ export function answerRefused(
   return withFacts(control, fact('runtime.warning', { code: 'answer_refused', message }, scope))
 }
 
-interface RanEffect {
-  readonly id: string
-  readonly operations?: readonly ThreadOperation[] | undefined
-}
-
-/**
- * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
- * meanwhile, for that end gives them no result.
- */
-export function effectRan(control: ThreadControl, effect: RanEffect, now: Millis): ThreadControl {
-  const { id, operations = [] } = effect
-  const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
-  return operationsTaken(next, operations, now)
-}
-
-/** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */
-export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
-  const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
-  return { ...removed(control, 'effect', effectId), givenUp, progressed: true }
-}
-
 /** The start named no store: the thread belongs to that of the worker which has carried out its first activity. */
 export function storeFound(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
   if (control.start.store !== undefined || !isStoreId(store)) return control
@@ -127,7 +105,8 @@ export function terminationFound(control: ThreadControl): ThreadControl {
 /** A step whose calls take more than their share of the carried state ends its run, which gives them their results. */
 export function withinBudget(control: ThreadControl): ThreadControl {
   const { run } = control
-  if (run?.phase.kind !== 'stepping' || callBytes(run.phase.step.calls) <= LIMITS.stepBytes) return control
+  if (run?.phase.kind !== 'stepping' || utf8Length(JSON.stringify(run.phase.step.calls)) <= LIMITS.stepBytes)
+    return control
   return { ...control, run: endRun(run, { reason: 'hard_cap', outcome: 'failed', sessionCall: null }) }
 }
 

@@ -1,16 +1,18 @@
 /**
- * The calls of a step with those of its frames: a tree.
+ * The calls of a step with those of its frames: a tree; and the children that a call waits for.
  *
- * It owns: how a call of the tree is found and changed. It does not own: the states of a call (`run.ts`).
- * Invariant: one call of the tree is in flight at a time, the innermost one that is not done (T1).
+ * It owns: how a call of the tree is found and changed, which children have not answered a call, and when the call goes on.
+ * It does not own: the states of a call (`run.ts`), and when a wait ends early (`child-calls.ts`).
+ * Invariants: one call of the tree is in flight at a time, the innermost one that is not done, so at most one call waits (T1).
+ * A wait is completed only by reports that name its call, by closes, and by its timeout.
  */
-import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
 import { changeStepOf, stepOf } from './run.js'
-import type { Call, CalledTool, Step } from './run.js'
+import type { Call, ChildWait, Step } from './run.js'
+import type { CallReport } from '../protocol/status.js'
 
 /** A call and the prompts that were called as tools on the way to it. */
-export interface CallPlace {
+interface CallPlace {
   readonly call: Call
   readonly frames: readonly string[]
 }
@@ -54,18 +56,55 @@ export function changeStep(control: ThreadControl, change: (step: Step) => Step)
 }
 
 /** What stays of a call when its state changes. */
-export function calledTool({ id, name, queued, tool }: Call): CalledTool {
+export function calledTool({ id, name, queued, tool }: Call): Pick<Call, 'id' | 'name' | 'queued' | 'tool'> {
   return { id, name, ...(queued === undefined ? {} : { queued }), ...(tool === undefined ? {} : { tool }) }
-}
-
-/** Bytes of the tree as it is carried. */
-export function callBytes(calls: readonly Call[]): number {
-  return utf8Length(JSON.stringify(calls))
 }
 
 function replaceCall(calls: readonly Call[], callId: string, change: (call: Call) => Call): readonly Call[] {
   return calls.map((call) => {
     if (call.id === callId) return change(call)
     return call.state === 'framed' ? { ...call, calls: replaceCall(call.calls, callId, change) } : call
+  })
+}
+
+/** A child and what it, or its end, says to a call. */
+export interface ChildAnswer {
+  readonly reference: string
+  readonly report: CallReport
+}
+
+/** Children whose answer a call waits for. */
+export function missingFrom({ references, reports }: ChildWait): readonly string[] {
+  return references.filter((reference) => !reports.some((answer) => answer.reference === reference))
+}
+
+/** The call has this answer; with the last one it goes on. */
+export function withReport(control: ThreadControl, callId: string, answer: ChildAnswer): ThreadControl {
+  const changed = changeCall(control, callId, (call) => {
+    if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return call
+    const wait = { ...call.wait, reports: [...call.wait.reports, answer] }
+    // What is still to be started or sent is started or sent; to a closed child nothing is.
+    const goesOn = call.state === 'waiting' || (call.state === 'addressed' && answer.report.kind === 'closed')
+    if (!goesOn || missingFrom(wait).length > 0) return { ...call, wait }
+    return { ...calledTool(call), state: 'reported', wait }
+  })
+  return { ...changed, progressed: true }
+}
+
+/** Children to which the interrupt of a run goes on. */
+export function childrenToStop(call: Call): readonly string[] {
+  if (call.state !== 'waiting') return []
+  return missingFrom(call.wait).filter((reference) => !call.wait.stopped.includes(reference))
+}
+
+/** The interrupt was passed on. */
+export function stopForwarded(
+  control: ThreadControl,
+  callId: string,
+  references: readonly string[],
+): ThreadControl {
+  return changeCall(control, callId, (call) => {
+    if (call.state !== 'waiting') return call
+    return { ...call, wait: { ...call.wait, stopped: [...call.wait.stopped, ...references] } }
   })
 }

@@ -6,22 +6,22 @@
  * Invariants: a child whose rows exist is owed an answer and is always started (T7). An answer that a call does not take is an
  * item of the inbox (T7).
  */
+import type { Millis } from '../protocol/time.js'
 import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { withinBudget } from './apply.js'
-import { allCalls, calledTool, changeCall, changeStep } from './calls.js'
-import { missingFrom, newWait, waitBegins, withReport } from './child-waits.js'
-import type { ChildAnswer } from './child-waits.js'
+import { allCalls, calledTool, changeCall, changeStep, missingFrom, withReport } from './calls.js'
+import type { ChildAnswer } from './calls.js'
 import {
   acceptReport,
+  awaitGroup,
   changeChild,
   childClosed,
-  awaitGroup,
   hasGroup,
-  openChildren,
   invoked,
   observed,
   openChild,
+  openChildren,
   reportQueued,
   withoutChild,
 } from './children.js'
@@ -30,10 +30,10 @@ import { removed } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { earlyAnswer, earlyReportsOf } from './reset.js'
 import { stepOf } from './run.js'
-import type { Call, ChildWait } from './run.js'
-import type { Millis } from '../protocol/time.js'
+import type { Call, CallIn, ChildWait } from './run.js'
 
 type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
+
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>
 
 /** The rows of these children exist: from now on they are owed, and are to be started (T7). */
@@ -229,4 +229,20 @@ function timedOut(wait: ChildWait, missing: readonly string[], resumable: readon
 
 function isResumable(control: ThreadControl, reference: string): boolean {
   return openChildren(control).some((child) => child.reference === reference && child.resumable)
+}
+
+function newWait(
+  references: readonly string[],
+  asked: { readonly blocking: boolean; readonly group: boolean; readonly timeout?: number },
+): ChildWait {
+  const { blocking, group, timeout = null } = asked
+  return { references, blocking, group, timeout, deadline: null, reports: [], stopped: [] }
+}
+
+/** Nothing is left to start or to send: the call waits, unless it does not, or all have answered. */
+function waitBegins(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: Millis): Call {
+  if (!wait.blocking || missingFrom(wait).length === 0)
+    return { ...calledTool(call), state: 'reported', wait }
+  const deadline = wait.timeout === null ? null : now + wait.timeout
+  return { ...calledTool(call), state: 'waiting', wait: { ...wait, deadline } }
 }

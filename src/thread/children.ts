@@ -8,19 +8,20 @@
  * started it, or, after continue-as-new, because it is looked for. A child that waits for variables is not open yet, and
  * nothing else answers for it.
  */
+import type { Millis } from '../protocol/time.js'
 import type { ClosedChild } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import { childReportProblem } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import type { PendingItem, CallReport, PreparedChild } from '../protocol/status.js'
-import { callTaking, withReport } from './child-waits.js'
-import type { Child, DeferredChild, OpenChild, OwedCall, ThreadControl } from './control.js'
+import type { CallReport, PendingItem, PreparedChild } from '../protocol/status.js'
+import { missingFrom, withReport, allCalls } from './calls.js'
+import type { Child, DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue, hasRoom } from './inbox.js'
 import { earlyReportKept } from './reset.js'
-import type { Millis } from '../protocol/time.js'
+import { stepOf } from './run.js'
 
 /** How far the number of a report that answers no call may be ahead of the last one: a few reports may be lost. */
 const REPORT_GAP = 64
@@ -157,7 +158,7 @@ export function changeChild(
 /** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
 function reportTaken(
   control: ThreadControl,
-  { said, owes }: { readonly said: ChildReport; readonly owes: readonly OwedCall[] },
+  { said, owes }: { readonly said: ChildReport; readonly owes: OpenChild['owes'] },
   now: Millis,
 ): ThreadControl {
   const { reference, invocations, kind, messageId } = said
@@ -373,7 +374,7 @@ export function hasGroup(control: ThreadControl, callId: string): boolean {
 }
 
 /** A child has answered these calls, and owes them no more: the last one of a group makes it an item. */
-function completeGroups(control: ThreadControl, answered: readonly OwedCall[], now: Millis): ThreadControl {
+function completeGroups(control: ThreadControl, answered: OpenChild['owes'], now: Millis): ThreadControl {
   return answered
     .filter(({ callId, isGrouped }) => isGrouped && !hasGroup(control, callId))
     .reduce((next, { callId }) => enqueue(next, { kind: 'group', id: callId, queuedAt: now }), control)
@@ -433,4 +434,18 @@ function postponed(child: OpenChild, now: Millis): OpenChild {
   const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
   const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)
   return { ...child, checks, nextCheckAt: now + delay }
+}
+
+/** The call that takes what the child says, or null. A message that cannot be sent is learned of by its own call. */
+function callTaking(
+  control: ThreadControl,
+  { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },
+  { kind }: CallReport,
+): string | null {
+  const taking = allCalls(stepOf(control.run)?.calls ?? []).find((call) => {
+    if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return false
+    const waits = call.wait.blocking || (call.state === 'addressed' && kind === 'closed')
+    return waits && invocations.includes(call.id) && missingFrom(call.wait).includes(reference)
+  })
+  return taking?.id ?? null
 }

@@ -1,23 +1,21 @@
 /**
- * Continue-as-new, and the state that a Temporal run starts with: carried from the run before, or, of a thread that was lost,
- * read from its rows.
+ * Continue-as-new, and the state that a Temporal run starts with: of a new thread, carried from the run before, or, of a thread
+ * that was lost, read from its rows.
  *
- * It owns: when a thread continues as new, and the packed form of the carried state. It does not own: the control state
- * (`control.ts`).
+ * It owns: when a thread continues as new, and the packed form of the carried state. It does not own: the shape of the control
+ * state (`control.ts`).
  * Invariants: a thread continues as new only when nothing is in flight, and never twice in a row without progress. Of a lost
  * thread every number goes on behind those in use, so that nothing finished runs again (T4); a run that was interrupted is
  * followed by another one of the same side.
  */
+import type { Millis } from '../protocol/time.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ReopenedThread, ThreadStart } from '../protocol/messages.js'
-import { runOf } from './advance.js'
 import { awaitGroup } from './children.js'
-import { STATE_VERSION } from './control.js'
-import type { Child, DeferredChild, LateMessages, OpenChild, Report, ThreadControl } from './control.js'
+import type { Child, DeferredChild, OpenChild, Report, ThreadControl } from './control.js'
 import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
-import { endingOf } from './run.js'
-import type { Millis } from '../protocol/time.js'
+import { createRun, endingOf } from './run.js'
 
 /** When a worker died or evicted a thread, the next one replays its history: that takes some 0.3 s at this size (decision 43). */
 export const HISTORY_EVENTS = 500
@@ -68,6 +66,47 @@ function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean 
   return events > LIMITS.idleHistoryEvents * part || bytes - began > LIMITS.idleHistoryBytes * part
 }
 
+const STATE_VERSION = 2
+
+/** The state of a new thread. */
+export function initialControl(threadId: string, start: ThreadStart, now: Millis): ThreadControl {
+  return {
+    stateVersion: STATE_VERSION,
+    threadId,
+    start,
+    createdAt: now,
+    registered: false,
+    agent: start.agent,
+    plan: null,
+    queue: [],
+    queueBytes: 0,
+    itemsNumbered: 0,
+    runs: 0,
+    run: null,
+    stopped: false,
+    terminating: false,
+    closing: null,
+    report: null,
+    children: [],
+    earlyReports: [],
+    childrenInAll: 0,
+    tells: [],
+    activated: [],
+    invocations: [],
+    reports: 0,
+    childChecks: 0,
+    late: null,
+    effects: [],
+    givenUp: [],
+    request: null,
+    settles: 0,
+    facts: [],
+    factsDropped: 0,
+    lastRun: null,
+    progressed: true,
+  }
+}
+
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
@@ -81,7 +120,7 @@ export interface CarriedControl extends Omit<
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
   /** Left out but for a moment after a reset. */
-  readonly late?: LateMessages
+  readonly late?: NonNullable<ThreadControl['late']>
 }
 
 /** The state as the next Temporal run starts with it. */
@@ -141,6 +180,7 @@ type PackedChild =
   | readonly [state: 'c', reference: string, status: string]
 
 const REQUEST_TAGS = { open: 'd', supplied: 's', expired: 'e' } as const
+
 const REQUESTS = { d: 'open', s: 'supplied', e: 'expired' } as const
 
 function packChild(child: Child): PackedChild {
@@ -206,8 +246,9 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
   const grouped = reopened.groups.reduce((next, group) => awaitGroup(next, group, now), known)
   const { side } = reopened
   if (side === undefined || grouped.terminating) return grouped
-  const going = runOf(acceptContinue(grouped, now), 'continue', null)
-  return going.run === null ? going : { ...going, run: { ...going.run, side } }
+  const going = acceptContinue(grouped, now)
+  const run = createRun({ number: going.runs + 1, trigger: 'continue', stop: null })
+  return { ...going, runs: run.number, run: { ...run, side } }
 }
 
 /** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */

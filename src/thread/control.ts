@@ -17,8 +17,6 @@ import type { LastRun, PendingItem, ScheduledItem, PreparedChild } from '../prot
 import type { Run } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
-export const STATE_VERSION = 2
-
 export interface ThreadControl {
   readonly stateVersion: number
   readonly threadId: string
@@ -111,7 +109,7 @@ export interface Report {
 }
 
 /** What a run of its own answers, behind those that are recorded: its numbers go on from theirs. */
-export interface LateMessages {
+interface LateMessages {
   readonly runs: number
   readonly settles: number
   readonly reports: number
@@ -155,7 +153,7 @@ export interface OpenChild {
   readonly nextCheckAt: Millis
 }
 
-export interface OwedCall {
+interface OwedCall {
   readonly callId: string
   /** The call does not wait: it is answered once, when all children that owe it have ended. */
   readonly isGrouped: boolean
@@ -164,42 +162,4 @@ export interface OwedCall {
 /** A child that closed and owed nothing, until a settle has told so. */
 export interface IdleClosedChild extends ClosedChild {
   readonly state: 'closed'
-}
-
-export function initialControl(threadId: string, start: ThreadStart, now: Millis): ThreadControl {
-  return {
-    stateVersion: STATE_VERSION,
-    threadId,
-    start,
-    createdAt: now,
-    registered: false,
-    agent: start.agent,
-    plan: null,
-    queue: [],
-    queueBytes: 0,
-    itemsNumbered: 0,
-    runs: 0,
-    run: null,
-    stopped: false,
-    terminating: false,
-    closing: null,
-    report: null,
-    children: [],
-    earlyReports: [],
-    childrenInAll: 0,
-    tells: [],
-    activated: [],
-    invocations: [],
-    reports: 0,
-    childChecks: 0,
-    late: null,
-    effects: [],
-    givenUp: [],
-    request: null,
-    settles: 0,
-    facts: [],
-    factsDropped: 0,
-    lastRun: null,
-    progressed: true,
-  }
 }

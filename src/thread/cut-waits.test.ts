@@ -9,7 +9,7 @@ import {
 } from '../../test/support/child-states.js'
 import { NOW } from '../../test/support/control-states.js'
 import { childCancelled, messageLost, waitCut, waitExpired } from './child-calls.js'
-import { childrenToStop, stopForwarded } from './child-waits.js'
+import { childrenToStop, stopForwarded } from './calls.js'
 import { acceptReport, childClosed } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'

@@ -5,7 +5,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { childStarted, childrenPrepared, messagePrepared } from './child-calls.js'
 import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
-import { earlyReportKept } from './reset.js'
+import { earlyAnswer, earlyReportKept, earlyReportsOf } from './reset.js'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 
@@ -81,5 +81,20 @@ describe('what is kept', () => {
   test('a report that comes again is kept once', () => {
     const once = earlyReportKept(idleControl(), report())
     expect(earlyReportKept(once, report()).earlyReports).toEqual(once.earlyReports)
+  })
+
+  test('T7 the reports of one child are taken once and in their order; those of others stay', () => {
+    const said = [report(), report({ reference: 'other' }), report({ report: 2, messageId: 'r2' })]
+    const { early, rest } = earlyReportsOf(said.reduce(earlyReportKept, idleControl()), 'k')
+    expect(early).toMatchObject([{ report: 1 }, { report: 2, messageId: 'r2' }])
+    expect(rest.earlyReports).toMatchObject([{ reference: 'other' }])
+    expect(earlyReportsOf(rest, 'k').early).toEqual([])
+  })
+
+  test('T7 only a report that names the call answers its message', () => {
+    const control = earlyReportKept(idleControl(), report({ invocations: ['c0'] }))
+    expect(earlyAnswer(control, { reference: 'k', callId: 'c0' })).toMatchObject({ reference: 'k' })
+    expect(earlyAnswer(control, { reference: 'k', callId: 'c1' })).toBeUndefined()
+    expect(earlyAnswer(control, { reference: 'other', callId: 'c0' })).toBeUndefined()
   })
 })

@@ -2,12 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { idleControl, message, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
-import { effectGivenUp, effectRan } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
-import { effectRemoved, effectScheduled, effectsDue, givenUpTold, nextEffectAt } from './operations.js'
+import {
+  effectGivenUp,
+  effectRan,
+  effectRemoved,
+  effectScheduled,
+  effectsDue,
+  givenUpTold,
+  nextEffectAt,
+} from './operations.js'
 import { settled } from './settling.js'
 import { snapshotOf } from './snapshot.js'
 

@@ -5,16 +5,16 @@
  * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10).
  */
 import type { WarningCode } from '../protocol/event-codes.js'
-import { fact } from '../protocol/facts.js'
+import type { EventScope } from '../protocol/events.js'
+import { fact, phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Side } from '../protocol/plan.js'
 import { utf8Length } from '../protocol/values.js'
-import { changeStep } from './calls.js'
 import type { ThreadControl } from './control.js'
-import { restartTurn, stepOf } from './run.js'
-import type { Run } from './run.js'
+import { restartTurn } from './run.js'
+import type { Step } from './run.js'
 
 /** Keeps facts for the next activity; beyond the bounds they are counted only. */
 export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): ThreadControl {
@@ -73,8 +73,9 @@ export function withWarning(control: ThreadControl, code: WarningCode, message: 
  * Invariant: a turn that has begun is told to have ended, once.
  */
 
-export function sideCompleted({ number }: Run, side: Side, reason: string | null): Fact {
-  return fact('side.completed', { side, reason }, { runId: runIdOf(number) })
+/** The end of a turn; only the end of a judged step belongs to that step. */
+export function sideCompleted(scope: EventScope, side: Side, reason: string | null): Fact {
+  return fact('side.completed', { side, reason }, scope)
 }
 
 /** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */
@@ -82,15 +83,9 @@ export function turnLeft(control: ThreadControl, reason: string | null): ThreadC
   const { run } = control
   if (run === null || run.turn.kind === 'starting') return control
   return {
-    ...withFacts(control, sideCompleted(run, run.side, reason)),
+    ...withFacts(control, sideCompleted({ runId: runIdOf(run.number) }, run.side, reason)),
     run: { ...run, turn: restartTurn(run.turn) },
   }
-}
-
-/** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
-export function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
-  if (stepOf(control.run) === null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
-  return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
 }
 
 /** The new agent acts next, with a turn of its own; its plan comes with its first model call. */
@@ -102,4 +97,9 @@ export function handedOff(control: ThreadControl, agent: string, side: Side): Th
     ...next,
     run: { ...run, side, planning: 'unknown', turn: { kind: 'starting', wordless: false } },
   }
+}
+
+/** Every step has all seven phases, in order, also when it was cut. */
+export function remainingPhases(step: Step, scope: EventScope): Fact[] {
+  return ([5, 6, 7] as const).filter((phase) => phase > step.phase).map((phase) => phaseFact(phase, scope))
 }

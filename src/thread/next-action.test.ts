@@ -15,8 +15,8 @@ import { changeCall } from './calls.js'
 import { childClosed } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
-import { nextAction } from './next-action.js'
-import { endingOf } from './run.js'
+import { nextAction, workAction } from './next-action.js'
+import { endingOf, pauseRun } from './run.js'
 import type { Ending } from './run.js'
 import { settled } from './settling.js'
 
@@ -52,6 +52,14 @@ describe('a run', () => {
     ['constructor', 'executeTool'],
   ])('a call of %s is carried out by %s', (name, expected) => {
     expect(kind(withCalls(name))).toBe(expected)
+  })
+
+  test('a run that waits still shows the call that it waits to make', () => {
+    const running = run({ step: step({ calls: [{ id: 'c0', name: 'work', state: 'open' }] }) })
+    const waiting = pauseRun(running, NOW + 1000, null)
+    const control = idleControl({}, { plan: plan(), run: waiting })
+    expect(kind(control)).toBe('waitUntil')
+    expect(workAction(control, waiting)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
   })
 
   test('a run that ended is settled', () => {

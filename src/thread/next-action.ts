@@ -13,9 +13,8 @@ import type { ChildReport } from '../protocol/messages.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
-import { callInFlight } from './calls.js'
+import { callInFlight, childrenToStop } from './calls.js'
 import { childrenToCancel } from './child-calls.js'
-import { childrenToStop } from './child-waits.js'
 import { closedChildren, deferredAction, deferredDue, nextExpiryAt } from './children.js'
 import type { DeferredAction } from './children.js'
 import type { Closing, QueueEntry, Tell, ThreadControl } from './control.js'
@@ -153,7 +152,7 @@ type ChildAction =
  * A child whose rows exist is always started, and a message of its store sent: only a workflow can answer for them. One
  * that nobody waits for any more is always cancelled, for it is in no list any more (T7, T8).
  */
-export function childAction(call: Call | undefined): ChildAction | null {
+function childAction(call: Call | undefined): ChildAction | null {
   if (call?.state === 'prepared') return { kind: 'startChildren', call }
   if (call?.state === 'addressed') return { kind: 'sendMessage', call }
   if (call?.state !== 'reported') return null

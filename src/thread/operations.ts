@@ -18,7 +18,7 @@ import { utf8Length } from '../protocol/values.js'
 import { changeStep } from './calls.js'
 import { childClosed } from './children.js'
 import type { QueueEntry, Tell, ThreadControl } from './control.js'
-import { handOffAsked, withFacts, withWarning } from './facts.js'
+import { handedOff, turnLeft, withFacts, withWarning } from './facts.js'
 import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
 import { endRun, isEnding, stepOf } from './run.js'
 import type { Millis } from '../protocol/time.js'
@@ -110,7 +110,7 @@ export function acceptOperations(control: ThreadControl, input: unknown, now: Mi
 }
 
 /** What no call of this thread's step did: a tool waits its turn in the inbox, whatever becomes of a run under way. */
-export function operationsTaken(
+function operationsTaken(
   control: ThreadControl,
   operations: readonly ThreadOperation[],
   now: Millis,
@@ -138,6 +138,27 @@ export function effectRemoved(control: ThreadControl, id: string): ThreadControl
   const unqueued = removed(control, 'effect', id)
   if (!unqueued.effects.some((effect) => effect.id === id)) return unqueued
   return { ...unqueued, effects: unqueued.effects.filter((effect) => effect.id !== id) }
+}
+
+interface RanEffect {
+  readonly id: string
+  readonly operations?: readonly ThreadOperation[] | undefined
+}
+
+/**
+ * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
+ * meanwhile, for that end gives them no result.
+ */
+export function effectRan(control: ThreadControl, effect: RanEffect, now: Millis): ThreadControl {
+  const { id, operations = [] } = effect
+  const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
+  return operationsTaken(next, operations, now)
+}
+
+/** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */
+export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
+  const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
+  return { ...removed(control, 'effect', effectId), givenUp, progressed: true }
 }
 
 /** A settle has told of these that they were given up. */
@@ -244,4 +265,10 @@ function removable({ queue }: ThreadControl, id: string): QueueEntry | undefined
 
 function isInline(entry: QueueEntry): boolean {
   return entry.kind === 'message' && entry.inline !== undefined
+}
+
+/** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
+function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
+  if (stepOf(control.run) === null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
+  return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
 }

@@ -128,7 +128,7 @@ export interface Ending {
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
 /** What a call is, whatever its state. */
-export interface CalledTool {
+interface CalledTool {
   readonly id: string
   readonly name: string
   /** Asked for by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */

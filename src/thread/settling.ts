@@ -10,12 +10,11 @@ import { fact } from '../protocol/facts.js'
 import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { actualSide } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
-import { remainingPhases } from './advance.js'
+import { remainingPhases, handedOff, sideCompleted, withFacts } from './facts.js'
 import { allCalls, changeStep } from './calls.js'
 import { waitCut } from './child-calls.js'
 import { openChildren } from './children.js'
 import type { Closing, ThreadControl } from './control.js'
-import { handedOff, sideCompleted, withFacts } from './facts.js'
 import { looksAgain, withInvocations, withQueue } from './inbox.js'
 import { stepOf, workOf } from './run.js'
 import type { Ending, Run } from './run.js'
@@ -34,7 +33,8 @@ export function withCutStep(control: ThreadControl, ending: Ending | null, now: 
   const { reason } = ending
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const completed = fact('step.completed', { step: step.number, reason }, scope)
-  const facts = [...remainingPhases(step, scope), completed, sideCompleted(run, step.side, reason)]
+  const turn = sideCompleted({ runId: scope.runId }, step.side, reason)
+  const facts = [...remainingPhases(step, scope), completed, turn]
   return withoutCalls(withFacts(control, ...facts), now)
 }
 
@@ -48,15 +48,16 @@ function activationCut(control: ThreadControl, { reason }: Ending): ThreadContro
 
 /** The end of a turn that was judged is told already; one whose model call waits has begun with the call's drain. */
 function withCutTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
+  const scope = { runId: runIdOf(run.number) }
   const work = workOf(run)
   const call = work.kind === 'between_steps' ? work.call : null
   if (call !== null && !call.toolFirst) {
     const side = control.plan === null ? call.side : actualSide(control.plan, call.side)
-    return withFacts(control, sideCompleted(run, side, reason))
+    return withFacts(control, sideCompleted(scope, side, reason))
   }
   const isCut = run.phase.kind !== 'ending' || run.phase.isInterrupted || work.kind === 'stepping'
   return isCut && run.turn.kind === 'under_way'
-    ? withFacts(control, sideCompleted(run, run.side, reason))
+    ? withFacts(control, sideCompleted(scope, run.side, reason))
     : control
 }
 

@@ -10,11 +10,10 @@ import { actualSide, modelOf, promptPlanOf, sidePlanOf } from '../protocol/plan.
 import type { Plan, Side } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem, ThreadStatus } from '../protocol/status.js'
 import { openRequests } from './call-answers.js'
-import { callInFlight } from './calls.js'
+import { callInFlight, missingFrom } from './calls.js'
 import { openChildren } from './children.js'
-import { missingFrom } from './child-waits.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { childAction, workAction } from './next-action.js'
+import { workAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { endingOf, stepOf } from './run.js'
 import type { ChildWait, Run } from './run.js'
@@ -78,10 +77,7 @@ export function doingOf(control: ThreadControl): string | null {
   const { run } = control
   if (run === null || endingOf(control) !== null) return null
   const step = stepOf(run)
-  if (step !== null) {
-    const call = callInFlight(step.calls)?.call
-    if (call === undefined || childAction(call) !== null) return null
-  }
+  if (step !== null && callInFlight(step.calls) === null) return null
   return doing(control, workAction(control, run))
 }
 

@@ -11,7 +11,7 @@ import type { Plan, Side, SidePlan } from '../protocol/plan.js'
 import type { StopReason } from '../protocol/status.js'
 import type { Call, Run, Step } from './run.js'
 
-export type StepVerdict =
+type StepVerdict =
   | { readonly kind: 'end'; readonly reason: StopReason; readonly sessionCall: string | null }
   | { readonly kind: 'switch_side'; readonly reason: StopReason; readonly to: Side }
   | { readonly kind: 'hand_off'; readonly agent: string; readonly to: Side }

@@ -3,9 +3,11 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   CancelledFailure,
+  condition,
   proxyActivities,
 } from '@temporalio/workflow'
 import type { ActivityOptions } from '@temporalio/workflow'
+
 import type { ActivityInput } from '../protocol/activities.js'
 import { ACTIVITIES, answerProblem, leanInput } from '../protocol/answer-problem.js'
 import type { ThreadActivities } from '../protocol/answer-problem.js'
@@ -13,14 +15,7 @@ import type { FailureCause } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
 import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import {
-  activityFailed,
-  answerMissed,
-  answerRefused,
-  operationsOf,
-  resumedAnswered,
-  storeFound,
-} from '../thread/apply.js'
+import { answerMissed, answerRefused, operationsOf, resumedAnswered, storeFound } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
@@ -39,8 +34,17 @@ const RETRY_FIRST = 500
 const RETRY_GROWTH = 1.2
 const RETRY_LAST = 30_000
 
+/**
+ * Pauses before another try, of a day each, to store something without which a thread cannot go on. They double from the
+ * first to the last, so that a history whose tries are refused at once lasts for ten years.
+ */
+const FIRST_PAUSE = 60_000
+const LAST_PAUSE = 86_400_000
+
 type Name = keyof ThreadActivities
+
 type Input<N extends Name> = Parameters<ThreadActivities[N]>[0]
+
 type Answer<N extends Name> = Awaited<ReturnType<ThreadActivities[N]>> & StoreAnswer
 
 interface Call<N extends Name> {
@@ -195,14 +199,6 @@ function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   return terminating || (call.cutBy === 'stop' && isStopping(host.control))
 }
 
-/** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
-export function notAnswered<N extends Name>(
-  host: ThreadHost,
-  called: Exclude<Called<N>, { readonly kind: 'answered' }>,
-): void {
-  if (called.kind === 'failed') host.update((control) => activityFailed(control, called.failure))
-}
-
 interface ActivityPlace {
   /** Milliseconds. */
   readonly limit: number
@@ -238,4 +234,19 @@ export function activityOptions(
 
 function isStopping({ run }: ThreadControl): boolean {
   return run !== null && run.stop !== null
+}
+
+/**
+ * Asks for what a thread cannot go on without until the store has taken it. The pauses in between grow, for nothing here
+ * continues as new and each round leaves some ten events; a terminate that comes in one of them, or while
+ * the store is asked, cuts it.
+ */
+export async function untilStored<T>(host: ThreadHost, ask: () => Promise<T | null>): Promise<T> {
+  for (let pause: number = FIRST_PAUSE; ; pause = Math.min(pause * 2, LAST_PAUSE)) {
+    const { terminating } = host.control
+    const answer = await ask()
+    if (answer !== null) return answer
+    const cut = (): boolean => host.control.terminating && !terminating
+    await condition(cut, pause, { summary: 'the store has failed for a day' })
+  }
 }

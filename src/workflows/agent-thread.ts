@@ -17,9 +17,15 @@ import { failure } from '../protocol/failures.js'
 import { threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
-import { carry, reopenThread, restore, restsAtBound, shouldContinueAsNew } from '../thread/continue-as-new.js'
+import {
+  carry,
+  reopenThread,
+  restore,
+  restsAtBound,
+  shouldContinueAsNew,
+  initialControl,
+} from '../thread/continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
-import { initialControl } from '../thread/control.js'
 import type { Closing, ThreadControl } from '../thread/control.js'
 import { acceptMessage, firstMessage } from '../thread/inbox.js'
 import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'

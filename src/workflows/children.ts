@@ -19,7 +19,7 @@ import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { QueueMessage, ThreadStart } from '../protocol/messages.js'
 import type { PreparedChild } from '../protocol/status.js'
 import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
-import { stopForwarded } from '../thread/child-waits.js'
+import { stopForwarded } from '../thread/calls.js'
 import {
   childClosed,
   childExpired,

@@ -10,8 +10,7 @@ import type { Action } from '../thread/next-action.js'
 import { tellDone, toldAs } from '../thread/operations.js'
 import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
-import { callActivity } from './activities.js'
-import { untilStored } from './settle.js'
+import { callActivity, untilStored } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** The pause before a thread whose run refuses its 10,001st signal is signalled again: it continues as new when it can. */

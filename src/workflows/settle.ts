@@ -1,22 +1,14 @@
-import { condition } from '@temporalio/workflow'
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
-import { effectGivenUp, effectRan, missedTold, terminationFound } from '../thread/apply.js'
+import { missedTold, terminationFound } from '../thread/apply.js'
 import { closedChildren, closesTold } from '../thread/children.js'
 import type { Action } from '../thread/next-action.js'
-import { givenUpTold } from '../thread/operations.js'
+import { effectGivenUp, effectRan, givenUpTold } from '../thread/operations.js'
 import type { Ending } from '../thread/run.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
-import { callActivity } from './activities.js'
+import { callActivity, untilStored } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
-
-/**
- * Pauses before another try, of a day each, to store something without which a thread cannot go on. They double from the
- * first to the last, so that a history whose tries are refused at once lasts for ten years.
- */
-const FIRST_PAUSE = 60_000
-const LAST_PAUSE = 86_400_000
 
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
 
@@ -92,21 +84,6 @@ function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[
     ...{ reason, outcome, steps: run.steps, usage: run.usage, sessionCall, tools },
     ...(run.steps === 0 && { trigger: run.trigger }),
     ...(failure !== undefined && { failure }),
-  }
-}
-
-/**
- * Asks for what a thread cannot go on without until the store has taken it. The pauses in between grow, for nothing here
- * continues as new and each round leaves some ten events; a terminate that comes in one of them, or while
- * the store is asked, cuts it.
- */
-export async function untilStored<T>(host: ThreadHost, ask: () => Promise<T | null>): Promise<T> {
-  for (let pause: number = FIRST_PAUSE; ; pause = Math.min(pause * 2, LAST_PAUSE)) {
-    const { terminating } = host.control
-    const answer = await ask()
-    if (answer !== null) return answer
-    const cut = (): boolean => host.control.terminating && !terminating
-    await condition(cut, pause, { summary: 'the store has failed for a day' })
   }
 }
 

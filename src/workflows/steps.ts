@@ -1,4 +1,5 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
+
 import type {
   ActivityInput,
   CallInput,
@@ -13,7 +14,7 @@ import { idempotencyKeyOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { modelOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
-import { runEnded, terminationFound, waitAsked } from '../thread/apply.js'
+import { activityFailed, runEnded, terminationFound, waitAsked } from '../thread/apply.js'
 import {
   callAnswered,
   callPending,
@@ -33,7 +34,7 @@ import type { Action, CallWork } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
 import type { CallIn } from '../thread/run.js'
 import { taskQueueOf } from '../thread/snapshot.js'
-import { activityOptions, callActivity, notAnswered } from './activities.js'
+import { activityOptions, callActivity } from './activities.js'
 import type { Called } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -42,6 +43,9 @@ const REMOTE_ATTEMPTS = 10
 
 /** Of another worker's activity: ten attempts in some two minutes. */
 const REMOTE_RETRY_GROWTH = 2
+
+/** The activities of a step. */
+type StepActivity = 'callModel' | 'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'
 
 /** What is done for a step: its model call and its tool calls. */
 type StepAction = Extract<
@@ -279,7 +283,7 @@ type Answer = ExecuteToolAnswer | PrepareChildAnswer | PrepareMessageAnswer | Co
 function applyAnswer(
   host: ThreadHost,
   callId: string,
-  called: Called<'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'>,
+  called: Called<Exclude<StepActivity, 'callModel'>>,
 ): void {
   if (called.kind !== 'answered') return notAnswered(host, called)
   const { answer } = called
@@ -339,4 +343,12 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
     if (endingOf(host.control) !== null) return
   }
   host.update((current) => remoteReturned(current, id))
+}
+
+/** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
+function notAnswered(
+  host: ThreadHost,
+  called: Exclude<Called<StepActivity>, { readonly kind: 'answered' }>,
+): void {
+  if (called.kind === 'failed') host.update((control) => activityFailed(control, called.failure))
 }

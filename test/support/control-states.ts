@@ -2,7 +2,7 @@ import type { CallOutcome, CallRequest, ResultAnswer, Usage } from '../../src/pr
 import type { ThreadStart } from '../../src/protocol/messages.js'
 import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
-import { initialControl } from '../../src/thread/control.js'
+import { initialControl } from '../../src/thread/continue-as-new.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import { modelAnswered } from '../../src/thread/model-answers.js'
 import { createRun, endRun } from '../../src/thread/run.js'

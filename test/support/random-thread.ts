@@ -5,15 +5,14 @@ import * as answers from '../../src/thread/call-answers.js'
 import { openRequests, responded, responseRefusal } from '../../src/thread/call-answers.js'
 import { waitExpired } from '../../src/thread/child-calls.js'
 import { closedChildren, closesTold, nextCheckAt, openChildren } from '../../src/thread/children.js'
-import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
+import { carry, restore, shouldContinueAsNew, initialControl } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
-import { initialControl } from '../../src/thread/control.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import { factsSent } from '../../src/thread/facts.js'
 import * as models from '../../src/thread/model-answers.js'
 import { comesDue, nextAction, nextDueAt } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
-import { givenUpTold, tellDone } from '../../src/thread/operations.js'
+import { effectGivenUp, effectRan, givenUpTold, tellDone } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
 import { endingOf } from '../../src/thread/run.js'
 import type { CallRequest, Run } from '../../src/thread/run.js'
@@ -312,7 +311,7 @@ export class RandomThread {
     const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
     this.log.takes([entry], () =>
       this.change((control) =>
-        failed ? apply.effectGivenUp(control, id) : apply.effectRan(control, { id, operations }, this.now),
+        failed ? effectGivenUp(control, id) : effectRan(control, { id, operations }, this.now),
       ),
     )
     if (!failed) return

@@ -1,6 +1,6 @@
 import { openChildren } from '../../src/thread/children.js'
 import { allCalls } from '../../src/thread/calls.js'
-import type { ChildAnswer } from '../../src/thread/child-waits.js'
+import type { ChildAnswer } from '../../src/thread/calls.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
 import { stepOf } from '../../src/thread/run.js'
