@@ -17,7 +17,6 @@ import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { Fact } from '../../protocol/facts.js'
-import type { Micros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store } from '../../store/store.js'
@@ -134,7 +133,7 @@ interface BootstrapInput {
   readonly activation: HeldActivation
   readonly signal: AbortSignal
   /** The time of `performance` after which no model is called. */
-  readonly deadline: Micros
+  readonly deadline: number
   /** All requests of the activation so far. */
   readonly log: RequestLog
 }

@@ -1,6 +1,5 @@
 import type { AnswerDelta } from '../../model/model-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { Micros } from '../../protocol/time.js'
 import { noteFleeting } from '../../store/changes.js'
 import { appendDelta, countDeltas } from '../../store/messages/deltas.js'
 import type { NewDelta } from '../../store/messages/deltas.js'
@@ -109,7 +108,7 @@ interface StreamedText {
 
 interface Row {
   readonly id: number
-  readonly at: Micros
+  readonly at: number
 }
 
 /**

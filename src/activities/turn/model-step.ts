@@ -30,7 +30,7 @@ export interface ModelStep {
   readonly scope: EventScope
   readonly now: Micros
   /** The time of `performance` at which this attempt began. */
-  readonly startedAt: Micros
+  readonly startedAt: number
   readonly log: RequestLog
   /** The hooks around this call; their writes are committed with its answer. */
   readonly hooks: HookBatch

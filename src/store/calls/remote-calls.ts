@@ -12,7 +12,7 @@ import { findOperation, finishOperation, insertOperation, takeOperation } from '
 import type { OperationRecord } from '../operations.js'
 import type { Sealed } from '../secret-box.js'
 import type { Reader, Writer } from '../store.js'
-import type { Micros } from '../../protocol/time.js'
+import type { Micros, Millis } from '../../protocol/time.js'
 
 /** A call before it is claimed. */
 export interface RemoteCall {
@@ -35,8 +35,8 @@ interface RemoteClaim {
   readonly id: string
   /** SHA-256 of the token, which is not stored itself. */
   readonly tokenDigest: string
-  readonly deadline: Micros
-  readonly expiresAt: Micros
+  readonly deadline: Millis
+  readonly expiresAt: Millis
 }
 
 /** A file that the call has written. It becomes a file of the thread with the result (T9). */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreError } from '../store-error.js'
 import type { StoreErrorCode } from '../store-error.js'
-import type { Micros } from '../../protocol/time.js'
 
 const BUSY = 5
 const LOCKED = 6
@@ -54,7 +53,7 @@ const LONGEST_PAUSE = 100
  * Repeats `operation` while the database is locked, until `deadline` (milliseconds of `performance.now`); then throws the
  * error of the lock. SQLite's own busy timeout would block the event loop.
  */
-export async function retryBusy<T>(operation: () => T, deadline: Micros): Promise<T> {
+export async function retryBusy<T>(operation: () => T, deadline: number): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return operation()
