@@ -6,7 +6,6 @@ import { cut } from './inspect.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
 import { watchThread } from './watch-thread.js'
-import type { ThreadWatch } from './watch-thread.js'
 
 /** A conversation with a running worker: answers as they stream, approvals, Ctrl-C stops the run. */
 export const chat: Command = {
@@ -46,7 +45,7 @@ const QUESTION = '(Somebody has to answer a question: an empty line shows it.)'
 interface Conversation extends CommandContext {
   readonly thread: ThreadHandle
   readonly prompt: MessagePrompt
-  readonly watch: ThreadWatch
+  readonly watch: ReturnType<typeof watchThread>
   readonly requests: TreeRequests
 }
 

@@ -1,13 +1,146 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+
+import type { Client } from '@temporalio/client'
+import type { Duration } from '@temporalio/common'
+
 import { ThreadClient } from '../client/index.js'
+import type { Finding } from '../client/index.js'
 import { chat } from './chat.js'
 import { inspect } from './inspect.js'
-import { operatorCommands } from './operator-commands.js'
 import { serve } from './serve.js'
-import type { Command, GivenArguments, Terminal } from './terminal.js'
+import type { Command, Terminal } from './terminal.js'
+import { missingSearchAttributes, translate } from '../client/connection.js'
+import { ConfigError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
+import { openStore, prepareStore } from '../store/open-store.js'
+import { taskQueueOf } from '../store/store-location.js'
+import { rotateSecrets as seal } from '../store/threads/variables.js'
 
-const { setup, rotateSecrets, doctor, reopen, sweep } = operatorCommands
+/** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */
+const setup: Command = {
+  usage: '[--new-store-id]',
+  summary:
+    'make the database and the search attributes ready; repeating it changes nothing; --new-store-id: for a copy of a ' +
+    'database, whose open threads belong to the original',
+  arguments: [],
+  flags: { 'new-store-id': 'boolean' },
+  async run({ threads, terminal }, { flags }) {
+    const { name, id } = await prepareStore({}, { newId: flags['new-store-id'] === true })
+    terminal.line(`database: ready (${name})`)
+    terminal.line(`store: ${id}, task queue "${taskQueueOf(id)}"`)
+    const added = await addSearchAttributes(threads.temporal).catch((error: unknown) => {
+      // Of no thread.
+      throw translate(error, { client: threads.temporal, threadId: '' })
+    })
+    terminal.line(`search attributes: ready${added.length === 0 ? '' : ` (added ${added.join(', ')})`}`)
+  },
+}
+
+function addSearchAttributes(client: Client): Promise<readonly string[]> {
+  return client.withDeadline(Date.now() + LIMITS.temporalCall, async () => {
+    const missing = await missingSearchAttributes(client)
+    if (missing.length === 0) return []
+    const { namespace } = client.options
+    const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, type]))
+    await client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes })
+    return missing.map(({ name }) => name)
+  })
+}
+
+/** Do store and Temporal agree? Exit code 1: something is left that somebody has to look after. */
+export const doctor: Command = {
+  usage: '[--fix [--reopen [--emptied]]] [--json]',
+  summary: 'compare store and Temporal; --fix repairs what is safe, --reopen lost threads too',
+  arguments: [],
+  flags: { fix: 'boolean', reopen: 'boolean', emptied: 'boolean', json: 'boolean' },
+  async run({ threads, terminal }, { flags }) {
+    const isJson = flags['json'] === true
+    const has = (flag: string): boolean => flags[flag] === true
+    const options = { fix: has('fix'), reopen: has('reopen'), emptied: has('emptied') }
+    if ((options.reopen && !options.fix) || (options.emptied && !options.reopen)) {
+      terminal.problem(
+        'Expected --fix with --reopen, and --reopen with --emptied: alone they change nothing.',
+      )
+      return 2
+    }
+    if (!isJson) terminal.line(`Store ${await threads.storeId()}, task queue "${await threads.taskQueue()}".`)
+    let [found, left] = [0, 0]
+    for await (const finding of threads.doctor(options)) {
+      found += 1
+      if (!finding.fixed) left += 1
+      terminal.line(isJson ? JSON.stringify(finding) : lineOf(finding))
+    }
+    if (!isJson) terminal.line(summaryOf(found, left))
+    return left === 0 ? 0 : 1
+  },
+}
+
+function lineOf({ kind, threadId, problem, fixed, remedy }: Finding): string {
+  const whose = threadId === null ? '' : ` ${threadId}`
+  return `${fixed ? 'fixed' : 'left'}  ${kind}${whose}: ${problem}. ${remedy}`
+}
+
+function summaryOf(found: number, left: number): string {
+  if (found === 0) return 'Store and Temporal agree.'
+  return `${found} found, ${found - left} fixed, ${left} left.`
+}
+
+/** One thread that `doctor` found lost. */
+const reopen: Command = {
+  usage: '<thread>',
+  summary: 'start a thread again that is lost: open in the store, closed in Temporal',
+  arguments: ['thread'],
+  flags: {},
+  async run({ threads, terminal }, given) {
+    const thread = await threads.reopen(given.arguments[0] ?? '')
+    terminal.line(`reopened: ${thread.threadId}`)
+  },
+}
+
+/** Retention: to be run each day, by whatever runs such things. */
+export const sweep: Command = {
+  usage: '--closed-for <time> [--dry-run]',
+  summary: 'delete trees of threads that closed longer ago, such as "90d", and files that no thread has',
+  arguments: [],
+  flags: { 'closed-for': 'string', 'dry-run': 'boolean' },
+  async run({ threads, terminal }, { flags }) {
+    const closedFor = flags['closed-for']
+    if (typeof closedFor !== 'string')
+      throw new ConfigError(['Expected --closed-for with a time such as "90d", got none.'])
+    // A bare number would be milliseconds, and what was meant as days is gone.
+    if (!/[a-z]/i.test(closedFor))
+      throw new ConfigError([`Expected --closed-for with a unit, such as "90d", got "${closedFor}".`])
+    const dryRun = flags['dry-run'] === true
+    // Read by the client, which refuses what is no time.
+    const swept = await threads.sweep({ closedFor: closedFor as Duration, dryRun })
+    const what = dryRun ? 'would be deleted' : 'deleted'
+    terminal.line(`threads: ${swept.threads} in ${swept.trees} trees ${what}`)
+    terminal.line(`files: ${swept.blobs} contents ${what}`)
+    terminal.line(`errors: ${swept.errors} ${what}; plans: ${swept.plans} ${what}`)
+    for (const { threadId, problem } of swept.kept)
+      terminal.problem(`The history of "${threadId}" stays until Temporal's retention: ${problem}`)
+    for (const { threadId, problem } of swept.failed)
+      terminal.problem(`The tree of "${threadId}" could not be deleted: ${problem}`)
+    return swept.failed.length === 0 ? 0 : 1
+  },
+}
+
+/** After a new key was put first into EVERTHREAD_SECRET_KEY: from then on the others are needed no more. */
+const rotateSecrets: Command = {
+  usage: '',
+  summary: 'seal all secrets with the first key of EVERTHREAD_SECRET_KEY; the other keys open the old ones',
+  arguments: [],
+  flags: {},
+  async run({ terminal }) {
+    const store = await openStore()
+    try {
+      terminal.line(`secrets: ${await seal(store)} sealed anew with the first key`)
+    } finally {
+      await store.close()
+    }
+  },
+}
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries({
@@ -59,6 +192,8 @@ async function packageVersion(): Promise<string> {
   // Written by us.
   return (JSON.parse(text) as { readonly version: string }).version
 }
+
+type GivenArguments = Parameters<Command['run']>[1]
 
 function parse(command: Command, line: readonly string[]): GivenArguments | null {
   const options = Object.fromEntries(Object.entries(command.flags).map(([flag, type]) => [flag, { type }]))

@@ -105,7 +105,7 @@ export interface Command {
   run(context: CommandContext, given: GivenArguments): Promise<number | void>
 }
 
-export interface GivenArguments {
+interface GivenArguments {
   readonly arguments: readonly string[]
   readonly flags: Readonly<Record<string, string | boolean | undefined>>
 }
@@ -113,7 +113,7 @@ export interface GivenArguments {
 const MESSAGE_QUESTION = '\nyou: '
 
 /** Where what happens is shown. */
-export type Screen = Pick<Terminal, 'write' | 'line'>
+type Screen = Pick<Terminal, 'write' | 'line'>
 
 /** The question for the next message. What is shown meanwhile stands on lines of its own, and the question below it. */
 export interface MessagePrompt {

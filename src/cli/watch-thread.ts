@@ -1,9 +1,9 @@
 import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.js'
 import { cut } from './inspect.js'
-import type { MessagePrompt, Screen } from './terminal.js'
+import type { MessagePrompt } from './terminal.js'
 
 /** Shows all that happens in a thread, whoever asked for it. */
-export interface ThreadWatch {
+interface ThreadWatch {
   /** Whether a run has been seen to start and not to end. */
   readonly running: boolean
   /** Resolves when all events up to this sequence are shown. */
@@ -53,7 +53,7 @@ interface TurnView {
   show(event: ThreadEvent): void
 }
 
-function createTurnView(screen: Screen): TurnView {
+function createTurnView(screen: MessagePrompt['screen']): TurnView {
   // The message under way, the attempt it is shown of, and how much of it.
   let shown = { messageId: '', attempt: 0, length: 0 }
 

@@ -1,14 +1,16 @@
 import {
   Client,
   Connection,
+  NamespaceNotFoundError,
   defaultGrpcRetryOptions,
   isGrpcServiceError,
   makeGrpcRetryInterceptor,
-  NamespaceNotFoundError,
 } from '@temporalio/client'
 import type { ConnectionOptions } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
+
 import { ConfigError, TemporalUnavailableError } from '../protocol/errors.js'
+import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 
 /** A client by Temporal's environment configuration; nothing is sent before its first call. @throws ConfigError */
 export function connectLazily(): Client {
@@ -61,7 +63,7 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
 }
 
 /** gRPC's own numbers. */
-const STATUS = {
+export const GRPC = {
   deadlineExceeded: 4,
   notFound: 5,
   permissionDenied: 7,
@@ -89,11 +91,11 @@ function problemOf(error: unknown, client: Client): string | undefined {
   if (status === undefined) return undefined
   const { namespace } = client.options
   // The SDK makes a class of it for some calls only.
-  if (status.code === STATUS.notFound && /^namespace\b/i.test(status.details))
+  if (status.code === GRPC.notFound && /^namespace\b/i.test(status.details))
     return withoutNamespace(namespace)
-  if (status.code === STATUS.unavailable) return `no connection (${reasonOf(status.details)}): ${START}`
-  if (status.code === STATUS.deadlineExceeded) return `no answer in time: ${START}`
-  if (status.code === STATUS.permissionDenied || status.code === STATUS.unauthenticated)
+  if (status.code === GRPC.unavailable) return `no connection (${reasonOf(status.details)}): ${START}`
+  if (status.code === GRPC.deadlineExceeded) return `no answer in time: ${START}`
+  if (status.code === GRPC.permissionDenied || status.code === GRPC.unauthenticated)
     return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
   return `an error (${status.details})`
 }
@@ -113,18 +115,77 @@ interface GrpcStatus {
 }
 
 /** Whether the server does not have, or does not allow, what was asked. */
-export function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): boolean {
   const code = grpcStatusOf(error)?.code
-  return code === STATUS.unimplemented || code === STATUS.permissionDenied || code === STATUS.unauthenticated
-}
-
-/** Whether the server met what it had not thought of. */
-export function isInternal(error: unknown): boolean {
-  return grpcStatusOf(error)?.code === STATUS.internal
+  return code === GRPC.unimplemented || code === GRPC.permissionDenied || code === GRPC.unauthenticated
 }
 
 /** The client wraps the gRPC error of some calls and throws that of others as it is. */
-function grpcStatusOf(error: unknown): GrpcStatus | undefined {
+export function grpcStatusOf(error: unknown): GrpcStatus | undefined {
   if (isGrpcServiceError(error)) return { code: error.code, details: error.details }
   return error instanceof Error && isGrpcServiceError(error.cause) ? grpcStatusOf(error.cause) : undefined
+}
+
+/** Temporal's numbers of the two types that are used. */
+const TYPES = { Keyword: 2, KeywordList: 7 } as const
+
+/**
+ * Which of our search attributes are registered in the namespace, with the right type: any other one would fail a
+ * thread's workflow task for ever. None where the server has no listing, or refuses it.
+ */
+export async function registeredSearchAttributes(
+  client: Client,
+  threadId: string,
+): Promise<readonly string[]> {
+  const { namespace } = client.options
+  const registered = await listSearchAttributes(client, threadId)
+  if (registered === null) return []
+  const missing = missingOf(registered)
+  if (missing.length > 0)
+    process.emitWarning(warningOf(missing, namespace), { code: 'EVERTHREAD_SEARCH_ATTRIBUTES' })
+  return ours.filter((attribute) => !missing.includes(attribute)).map(({ name }) => name)
+}
+
+/** Those that the namespace lacks, with the number of their type. */
+export async function missingSearchAttributes(
+  client: Client,
+): Promise<readonly { readonly name: string; readonly type: number }[]> {
+  const { namespace } = client.options
+  const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace })
+  return missingOf(customAttributes).map(({ name, type }) => ({ name, type: TYPES[type] }))
+}
+
+function missingOf(registered: Readonly<Record<string, unknown>>): readonly SearchAttribute[] {
+  return ours.filter(({ name, type }) => registered[name] !== TYPES[type])
+}
+
+interface SearchAttribute {
+  readonly name: string
+  readonly type: keyof typeof TYPES
+}
+
+const ours: readonly SearchAttribute[] = Object.values(SEARCH_ATTRIBUTES).map((name) => ({
+  name,
+  type: name === SEARCH_ATTRIBUTES.tags ? 'KeywordList' : 'Keyword',
+}))
+
+async function listSearchAttributes(
+  client: Client,
+  threadId: string,
+): Promise<Record<string, unknown> | null> {
+  const { namespace } = client.options
+  try {
+    return (await client.connection.operatorService.listSearchAttributes({ namespace })).customAttributes
+  } catch (error) {
+    if (isRefusal(error)) return null
+    throw translate(error, { client, threadId })
+  }
+}
+
+function warningOf(missing: readonly SearchAttribute[], namespace: string): string {
+  const flags = missing.map(({ name, type }) => `--name ${name} --type ${type}`).join(' ')
+  return (
+    `Threads are not listed by ${missing.map(({ name }) => name).join(', ')} in Temporal, which does not know these ` +
+    `search attributes. To add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
+  )
 }

@@ -1,8 +1,6 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { ThreadConflictError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
-import { SIGNALS, THREAD_WORKFLOW } from '../protocol/messages.js'
-import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
+import { SIGNALS } from '../protocol/messages.js'
+import type { ReopenedThread, ThreadLimits } from '../protocol/messages.js'
 import { waitingItems } from '../store/calls/request-lists.js'
 import type { WaitingItem } from '../store/calls/request-lists.js'
 import { cutRun, readReopened } from '../store/reopen/reopened-thread.js'
@@ -11,10 +9,8 @@ import { findThread, updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { isOpen, openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { translate } from './connection.js'
-import { signalThread, startOptions, threadStart } from './thread-workflow.js'
+import { lookAtWorkflow, signalThread, startWorkflow } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
-import { lookAtWorkflow, REOPENED_MEMO } from './workflow-state.js'
 import { nowMicros } from '../protocol/time.js'
 
 /** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
@@ -64,19 +60,10 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
     return { row, reopened: state }
   })
   if (state === null) return false
-  await start(context, state.row, { reopened: state.reopened, limits })
+  // Of several that start it one wins: that is the same for all.
+  await startWorkflow(context, state.row, { reopened: state.reopened, limits })
   await tellWaiting(context, state.row, state.reopened.stopped === true ? parkedSince(state.row) : null)
   return true
-}
-
-/** Of several that start it one wins: that is the same for all. */
-async function start(context: ClientContext, row: ThreadRecord, state: ReopenedStart): Promise<void> {
-  try {
-    await startReopened(context, row, state)
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
-      throw translate(error, { client: context.temporal(), threadId: row.id })
-  }
 }
 
 function statusOf({ side, request }: ReopenedThread): string {
@@ -137,37 +124,4 @@ export function signalOf(item: WaitingItem, parkedAt: number | null): ThreadSign
   const isParked = parkedAt !== null && item.createdAt <= parkedAt
   const message = isParked ? { from: 'tool' as const, ...item.message } : item.message
   return { name: SIGNALS.queueMessage, input: message }
-}
-
-interface ReopenedStart {
-  readonly reopened: ReopenedThread
-  readonly limits: ThreadLimits | undefined
-}
-
-/**
- * The one start that may follow a closed workflow of the same id: the row says that the thread is open.
- * @throws WorkflowExecutionAlreadyStartedError when somebody was faster
- */
-async function startReopened(
-  context: ClientContext,
-  thread: ThreadRecord,
-  { reopened, limits }: ReopenedStart,
-): Promise<void> {
-  const { id, agent, parent_thread_id: parentId, parent_call_id: callId, root_thread_id: root } = thread
-  const start: ThreadStart = {
-    ...(await threadStart(context, thread, limits)),
-    ...(!thread.resumable && { resumable: false }),
-    ...(parentId !== null && callId !== null && { parent: { threadId: parentId, callId, root } }),
-    reopened,
-  }
-  const { memo, ...options } = await startOptions(context, thread, start)
-  await context.call(LIMITS.temporalCall, () =>
-    context.temporal().workflow.start(THREAD_WORKFLOW, {
-      ...options,
-      memo: { ...memo, agent, [REOPENED_MEMO]: true },
-      workflowId: id,
-      workflowIdConflictPolicy: 'FAIL',
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    }),
-  )
 }

@@ -28,7 +28,7 @@ import type { NewMessage } from './messages/send-message.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
 import { terminateThread } from './terminate-thread.js'
-import { signalThread, workflowOf } from './thread-workflow.js'
+import { signalThread } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
 import { waitUntilIdle } from './waiting/wait-until-idle.js'
 import type { RunResult, WaitUntilIdle } from './waiting/wait-until-idle.js'
@@ -135,7 +135,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
   return {
     threadId,
     get workflow() {
-      return workflowOf(context, threadId)
+      return context.temporal().workflow.getHandle(threadId)
     },
     send: (message) => sendMessage(context, { threadId, message }),
     queueTool: (name, args, { id } = {}) => queueTool(context, { threadId, name, args, id }),

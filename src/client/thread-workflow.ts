@@ -1,24 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+
 import {
+  NamespaceNotFoundError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client'
-import type { WorkflowHandle } from '@temporalio/client'
+import type { WorkflowHandle, WorkflowStartOptions } from '@temporalio/client'
+
 import { MessageRejectedError } from '../protocol/errors.js'
 import { failureTypes } from '../protocol/failures.js'
-import { STORE_MEMO } from '../protocol/ids.js'
+import type { FailureType } from '../protocol/failures.js'
+import { STORE_MEMO, isStoreId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
-import type { ThreadLimits, ThreadStart } from '../protocol/messages.js'
+import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import { digestOf } from '../store/digest.js'
 import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { openThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { isInternal, translate } from './connection.js'
-import { lookAtWorkflow } from './workflow-state.js'
+import { GRPC, grpcStatusOf, translate } from './connection.js'
 
 /** A signal of the wire contract and its one input, if it has one. */
 export interface ThreadSignal {
@@ -26,15 +29,18 @@ export interface ThreadSignal {
   readonly input?: object
 }
 
-export function workflowOf(context: ClientContext, threadId: string): WorkflowHandle {
+function workflowOf(context: ClientContext, threadId: string): WorkflowHandle {
   return context.temporal().workflow.getHandle(threadId)
 }
 
-interface StartThread {
-  readonly limits?: ThreadLimits | undefined
-  /** The store has no run of it: whatever Temporal has closed under this id was another thread, deleted since. */
-  readonly isNew: boolean
-}
+type StartThread = { readonly limits?: ThreadLimits | undefined } & (
+  | {
+      /** The store has no run of it: whatever Temporal has closed under this id was another thread, deleted since. */
+      readonly isNew: boolean
+    }
+  /** The thread is lost: this is the one start that may follow a closed workflow of the same id, for its row is open. */
+  | { readonly reopened: ReopenedThread }
+)
 
 /**
  * Starts a thread's workflow, or finds it running. `closed`: there was one, and a closed thread is never revived.
@@ -43,39 +49,23 @@ interface StartThread {
 export async function startWorkflow(
   context: ClientContext,
   thread: ThreadRecord,
-  { limits, isNew }: StartThread,
+  options: StartThread,
 ): Promise<'running' | 'closed'> {
-  const start = await threadStart(context, thread, limits)
-  const options = await startOptions(context, thread, start)
+  const start = await startOptions(context, thread, options)
   const started = await callTemporal(context, thread.id, () =>
-    context.temporal().workflow.start(THREAD_WORKFLOW, {
-      ...options,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: isNew ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
-    }),
+    context.temporal().workflow.start(THREAD_WORKFLOW, start),
   )
   return started === 'gone' ? 'closed' : 'running'
 }
 
-/** The start input of a thread, from its row. */
-export async function threadStart(
+/** The input and options of a start, from the row of the thread. */
+async function startOptions(
   context: ClientContext,
   thread: ThreadRecord,
-  limits?: ThreadLimits,
-): Promise<ThreadStart> {
-  const store = await context.store()
-  return {
-    agent: thread.agent,
-    store: store.id,
-    ...(thread.user_id !== null && { userId: thread.user_id }),
-    ...(thread.tags.length > 0 && { tags: thread.tags }),
-    searchAttributes: await context.searchAttributes(thread.id),
-    ...(limits !== undefined && { limits }),
-  }
-}
-
-/** How a thread is started, whatever may have been there before. */
-export async function startOptions(context: ClientContext, thread: ThreadRecord, start: ThreadStart) {
+  options: StartThread,
+): Promise<WorkflowStartOptions> {
+  const reopened = 'reopened' in options ? options.reopened : null
+  const start = await startInput(context, thread, options)
   return {
     workflowId: thread.id,
     taskQueue: await context.taskQueue(),
@@ -86,10 +76,38 @@ export async function startOptions(context: ClientContext, thread: ThreadRecord,
       agent: thread.agent,
       [STORE_MEMO]: start.store,
       ...(thread.user_id !== null && { userId: thread.user_id }),
+      ...(reopened !== null && { [REOPENED_MEMO]: true }),
     },
     staticSummary: thread.agent,
     // Activities and children have it from their workflow: the server passes it on.
     ...(thread.account !== null && { priority: { fairnessKey: fairnessKey(thread.account) } }),
+    workflowIdConflictPolicy: reopened === null ? 'USE_EXISTING' : 'FAIL',
+    workflowIdReusePolicy: !('isNew' in options) || options.isNew ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+  }
+}
+
+async function startInput(
+  context: ClientContext,
+  thread: ThreadRecord,
+  options: StartThread,
+): Promise<ThreadStart> {
+  const { parent_thread_id: parentId, parent_call_id: callId, root_thread_id: root } = thread
+  const { limits } = options
+  const store = await context.store()
+  const start = {
+    agent: thread.agent,
+    store: store.id,
+    ...(thread.user_id !== null && { userId: thread.user_id }),
+    ...(thread.tags.length > 0 && { tags: thread.tags }),
+    searchAttributes: await context.searchAttributes(thread.id),
+    ...(limits !== undefined && { limits }),
+  }
+  if (!('reopened' in options)) return start
+  return {
+    ...start,
+    ...(!thread.resumable && { resumable: false }),
+    ...(parentId !== null && callId !== null && { parent: { threadId: parentId, callId, root } }),
+    reopened: options.reopened,
   }
 }
 
@@ -217,7 +235,7 @@ export async function updateWorkflow(
 
 /** A reset gives a workflow its Updates again: one that it refuses then is neither open nor ended for the server, and its id is of no more use. */
 function isSpent(error: unknown): boolean {
-  return error instanceof WorkflowUpdateFailedError || isInternal(error)
+  return error instanceof WorkflowUpdateFailedError || grpcStatusOf(error)?.code === GRPC.internal
 }
 
 function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
@@ -225,4 +243,132 @@ function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
   if (types.has('Request.NotFound') || types.has('Item.NotFound')) return 'unknown'
   if (types.has('Request.Invalid') || types.has('Item.Invalid')) return 'invalid'
   return types.has(CLOSED_MEANWHILE) ? 'gone' : undefined
+}
+
+/** What Temporal knows of a thread. */
+export type WorkflowState =
+  | OpenState
+  /** With Temporal's status; `not_found`: its history is gone, or there was none. */
+  | { readonly state: 'closed'; readonly status: string; readonly run: WorkflowRun | null }
+
+interface OpenState {
+  readonly state: 'open'
+  readonly run: WorkflowRun
+  readonly reopened: boolean
+  /** Of its workflow task in flight, from 1. */
+  readonly attempts: number
+  /** The id of the store that its start named; null where it named none, or where a codec hides it. */
+  readonly store: string | null
+  /** The identity of the worker of another store that has refused its activity last; null where nobody has. */
+  readonly refusedBy: string | null
+  /** Activities that have failed and are tried again. */
+  readonly failing: readonly FailingActivity[]
+}
+
+/** What the last attempt at an activity said: a type and a fixed sentence of ours (T5), or Temporal's own words. */
+export interface FailingActivity {
+  readonly type: string | null
+  readonly message: string
+  readonly attempts: number
+}
+
+/** The last run of a workflow id. */
+interface WorkflowRun {
+  readonly id: string
+  /** Anybody may use the id of a thread for a workflow of another type. */
+  readonly type: string
+  readonly taskQueue: string
+}
+
+/** In the memo of a thread that was opened again, through continue-as-new. */
+const REOPENED_MEMO = 'reopened'
+
+/** Of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
+const CLOSED: ReadonlyMap<unknown, string> = new Map([
+  [2, 'completed'],
+  [3, 'failed'],
+  [4, 'canceled'],
+  [5, 'terminated'],
+  [7, 'timed_out'],
+])
+
+/** Decodes nothing: whoever looks may lack the codec that a thread is stored with. @throws TemporalUnavailableError */
+export async function lookAtWorkflow(
+  context: ClientContext,
+  threadId: string,
+  patience: number = LIMITS.temporalCall,
+): Promise<WorkflowState> {
+  const client = context.temporal()
+  const { namespace } = client.options
+  const request = { namespace, execution: { workflowId: threadId } }
+  try {
+    const found = await context.call(patience, () =>
+      client.workflowService.describeWorkflowExecution(request),
+    )
+    const { workflowExecutionInfo: info, pendingWorkflowTask: task, pendingActivities: activities } = found
+    const run = {
+      id: info?.execution?.runId ?? '',
+      type: info?.type?.name ?? '',
+      taskQueue: info?.taskQueue ?? '',
+    }
+    const status = CLOSED.get(info?.status)
+    if (status !== undefined) return { state: 'closed', status, run }
+    const fields = info?.memo?.fields ?? {}
+    return {
+      state: 'open',
+      run,
+      reopened: Object.hasOwn(fields, REOPENED_MEMO),
+      attempts: task?.attempt ?? 0,
+      store: storeInMemo(fields),
+      refusedBy: refusedBy(activities ?? []),
+      failing: failingOf(activities ?? []),
+    }
+  } catch (error) {
+    const failure = grpcStatusOf(error)
+    if (failure?.code !== GRPC.notFound) throw translate(error, { client, threadId })
+    if (!/^namespace /i.test(failure.details)) return { state: 'closed', status: 'not_found', run: null }
+    throw translate(new NamespaceNotFoundError(namespace), { client, threadId })
+  }
+}
+
+/** As raw responses have a payload. */
+interface RawPayload {
+  readonly metadata?: Readonly<Record<string, Uint8Array>> | null
+  readonly data?: Uint8Array | null
+}
+
+/** The id of a thread's store, from its memo as Temporal has it; null where none is there, or where a codec hides it. */
+export function storeInMemo(fields: Readonly<Record<string, RawPayload>> | null | undefined): string | null {
+  const { metadata, data } = fields?.[STORE_MEMO] ?? {}
+  if (data == null || Buffer.from(metadata?.['encoding'] ?? []).toString() !== 'json/plain') return null
+  const text = Buffer.from(data).toString()
+  // Whatever it is that somebody has put there, it is compared and shown: only an id passes.
+  const store = /^"(.*)"$/.exec(text)?.[1]
+  return isStoreId(store) ? store : null
+}
+
+interface RawActivity {
+  readonly lastWorkerIdentity?: string | null
+  readonly attempt?: number | null
+  readonly lastFailure?: {
+    readonly message?: string | null
+    readonly applicationFailureInfo?: { readonly type?: string | null } | null
+  } | null
+}
+
+const OTHER_STORE: FailureType = 'Thread.OtherStore'
+
+function failingOf(activities: readonly RawActivity[]): readonly FailingActivity[] {
+  return activities.flatMap(({ lastFailure, attempt }) => {
+    if (lastFailure == null) return []
+    const type = lastFailure.applicationFailureInfo?.type ?? null
+    return [{ type, message: lastFailure.message ?? '', attempts: attempt ?? 0 }]
+  })
+}
+
+function refusedBy(activities: readonly RawActivity[]): string | null {
+  const refused = activities.find(
+    ({ lastFailure }) => lastFailure?.applicationFailureInfo?.type === OTHER_STORE,
+  )
+  return refused === undefined ? null : (refused.lastWorkerIdentity ?? '')
 }

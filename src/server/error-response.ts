@@ -37,8 +37,6 @@ const FILE_STATUS: Readonly<Record<FileErrorCode, ContentfulStatusCode>> = {
   not_empty: 409,
 }
 
-export const UNAUTHORIZED = 'Expected the header "Authorization: Bearer <token>" with a token of this server.'
-
 const INTERNAL: Problem = {
   status: 500,
   code: 'internal',
@@ -86,7 +84,7 @@ function plainProblem(error: unknown): Problem {
 
 /** Of Hono's own parts: a body that is no JSON. */
 function ofHono({ status, message }: HTTPException): Problem {
-  if (status === 401) return { status, code: 'unauthorized', message: UNAUTHORIZED }
+  if (status === 401) return unauthorized()
   if (status === 415)
     return { status, code: 'unsupported_media_type', message: 'Expected a body of type application/json.' }
   return { status: status as ContentfulStatusCode, code: 'bad_request', message }
@@ -149,6 +147,15 @@ export class ProblemError extends Error {
     this.code = code
     this.headers = headers
   }
+}
+
+/** The refusal of a request without a token that is valid here; `expected` completes "with …". */
+export function unauthorized(expected = 'a token of this server'): ProblemError {
+  return new ProblemError(
+    401,
+    'unauthorized',
+    `Expected the header "Authorization: Bearer <token>" with ${expected}.`,
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import { ConfigError } from '../protocol/errors.js'
-import { ProblemError, UNAUTHORIZED } from './error-response.js'
+import { unauthorized } from './error-response.js'
 import type { Caller, ServerEnv } from './server-context.js'
 
 /** What a caller sends as `Authorization: Bearer …`, and whose threads it has. */
@@ -94,7 +94,7 @@ export function authenticateCallers({ tokens, authenticate }: Authentication): M
   const find = authenticate === undefined ? byToken(tokens ?? []) : byRule(authenticate)
   return async (context, next) => {
     const caller = await find(context.req.raw)
-    if (caller === null) throw new ProblemError(401, 'unauthorized', UNAUTHORIZED)
+    if (caller === null) throw unauthorized()
     context.set('caller', caller)
     await next()
   }

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredSearchAttributes } from '../../src/client/search-attributes.js'
+import { registeredSearchAttributes } from '../../src/client/connection.js'
 import { startTestServer } from '../../src/testing/test-server.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'

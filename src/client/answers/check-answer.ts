@@ -25,7 +25,7 @@ export type Answer =
   | { readonly result: ToolResult }
 
 /** An answer whose every field was looked at. */
-export type CheckedAnswer =
+type CheckedAnswer =
   | { readonly kind: 'approval'; readonly approved: boolean; readonly reason?: string; readonly by?: string }
   | { readonly kind: 'variables'; readonly values: Readonly<Record<string, string>> }
   | { readonly kind: 'call'; readonly result: CheckedResult }

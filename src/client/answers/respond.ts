@@ -29,9 +29,8 @@ import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThread, updateWorkflow } from '../thread-workflow.js'
 import { nobodyTook } from '../waiting/notices.js'
 import { checkAnswer } from './check-answer.js'
-import type { Answer, CheckedAnswer, CheckedResult } from './check-answer.js'
+import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
-import type { ValuesOfThread, VariableValues } from './set-variables.js'
 import { nowMicros } from '../../protocol/time.js'
 
 /** How long an answer waits for a worker that takes it: the store keeps it, and the caller sends it again. */
@@ -39,6 +38,10 @@ export const RESPOND_PATIENCE = 10_000
 
 /** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
 export const RESPOND_PAUSE = 50
+
+type CheckedAnswer = ReturnType<typeof checkAnswer>
+
+type VariableValues = Readonly<Record<string, string>>
 
 interface Responding {
   readonly threadId: string
@@ -372,7 +375,7 @@ function supplied(requestId: string, child: string | null): Fact {
 async function hasVariables(
   db: Reader,
   secrets: SecretBox,
-  { threadId, values }: ValuesOfThread,
+  { threadId, values }: { readonly threadId: string; readonly values: VariableValues },
 ): Promise<boolean> {
   const names = Object.keys(values)
   const found = await findVariables(db, threadId, names)

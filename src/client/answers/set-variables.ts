@@ -10,7 +10,7 @@ import { signalThread } from '../thread-workflow.js'
 import { variablesProblem } from './check-answer.js'
 import { nowMicros } from '../../protocol/time.js'
 
-export type VariableValues = Readonly<Record<string, string>>
+type VariableValues = Readonly<Record<string, string>>
 
 /**
  * Stores values, secrets sealed, then signals their names (T5): a blocked run looks again.
@@ -35,7 +35,7 @@ export async function setVariables(
   await signalThread(context, threadId, { name: SIGNALS.setEnv, input })
 }
 
-export interface ValuesOfThread {
+interface ValuesOfThread {
   readonly threadId: string
   readonly values: VariableValues
   /** Given to a subagent before it starts: those that it starts have them too, whatever they scope. */

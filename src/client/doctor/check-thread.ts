@@ -20,12 +20,9 @@ import { isOpen } from '../client-context.js'
 import { querySnapshot } from '../read-snapshot.js'
 import { parkedSince, reopenThread, signalOf, tellWaiting } from '../reopen-thread.js'
 import { terminateThread } from '../terminate-thread.js'
-import { signalThread } from '../thread-workflow.js'
-import type { ThreadSignal } from '../thread-workflow.js'
-import { lookAtWorkflow } from '../workflow-state.js'
-import type { WorkflowState } from '../workflow-state.js'
-import { checkOwner, checkRefusal } from './check-other-stores.js'
-import { isFresh, left, repaired } from './finding.js'
+import { lookAtWorkflow, signalThread } from '../thread-workflow.js'
+import type { ThreadSignal, WorkflowState } from '../thread-workflow.js'
+import { apart, isFresh, left, repaired } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
 import { toMicros, toMillisAfter, nowMicros } from '../../protocol/time.js'
 
@@ -364,4 +361,31 @@ async function askWorkflow(
   if (answer.kind === 'gone') return { snapshot: null, findings: [] }
   const silent = left({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')
   return { snapshot: null, findings: [silent] }
+}
+
+/** A thread of this database that the workers of another store carry out: a repair from here would disturb them. */
+function checkOwner(
+  storeId: string,
+  { id: threadId }: ThreadRecord,
+  workflow: Extract<WorkflowState, { readonly state: 'open' }>,
+): Finding | null {
+  const { store } = workflow
+  if (store === null || store === storeId) return null
+  const problem = `Its workflow belongs to the store ${store}, and this store is ${storeId}`
+  return left(
+    { kind: 'other_store', threadId, problem },
+    'The workers of that store go on with it. If there is no such store any more, terminate the workflow in Temporal, ' +
+      'then reopen the thread.',
+  )
+}
+
+/** A worker of another store polls the task queue of the thread; one of this store takes the work soon, if there is one. */
+function checkRefusal(
+  storeId: string,
+  { id: threadId }: ThreadRecord,
+  { refusedBy, run }: Extract<WorkflowState, { readonly state: 'open' }>,
+): Finding | null {
+  if (refusedBy === null) return null
+  const problem = `The worker ${refusedBy} has another store than ${storeId}, polls the task queue "${run.taskQueue}" and has refused its work`
+  return left({ kind: 'other_store', threadId, problem }, `Start a worker of this store. ${apart(storeId)}`)
 }

@@ -13,15 +13,15 @@ import { StoreError } from '../../store/store-error.js'
 import type { Reader } from '../../store/store.js'
 import { closeChild } from '../../store/threads/children.js'
 import { closedTops, sweepBlobs } from '../../store/threads/retention.js'
-import {} from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from '../retention/delete-thread.js'
-import { lookAtWorkflow } from '../workflow-state.js'
-import { checkOtherStores } from './check-other-stores.js'
+import { lookAtWorkflow, storeInMemo } from '../thread-workflow.js'
 import { checkThread } from './check-thread.js'
-import { isFresh, left, repaired } from './finding.js'
+import { apart, isFresh, left, repaired } from './finding.js'
 import type { Doctor, Examine, Finding } from './finding.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
+import { THREAD_WORKFLOW } from '../../protocol/messages.js'
+import { translate } from '../connection.js'
 
 /** Threads at a time: each is a call to Temporal, or a few. */
 const AT_A_TIME = 10
@@ -209,4 +209,40 @@ async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefi
 function missing(digest: string, threadId: string | null): Finding {
   const problem = `The bytes ${digest} that its files name are missing`
   return left({ kind: 'missing_blob', threadId, problem }, 'Restore them from a backup, under that digest.')
+}
+
+/** Of open threads on the task queue: enough to see a mix-up, and one call. */
+const LOOKED_AT = 1_000
+
+/** Open threads of other stores on the task queue of this one: the workers of each get the work of the other. */
+async function checkOtherStores(context: ClientContext): Promise<readonly Finding[]> {
+  const { id } = await context.store()
+  const taskQueue = await context.taskQueue()
+  const counts = new Map<string, number>()
+  for (const store of await storesOnQueue(context, taskQueue))
+    if (store !== null && store !== id) counts.set(store, (counts.get(store) ?? 0) + 1)
+  return [...counts].map(([store, count]) => {
+    const problem = `${count} open threads on the task queue "${taskQueue}" belong to the store ${store}, and this store is ${id}`
+    return left({ kind: 'other_store', threadId: null, problem }, apart(id))
+  })
+}
+
+/** Decodes nothing: whoever looks may lack the codec, and a store that a codec hides is passed over. */
+async function storesOnQueue(context: ClientContext, taskQueue: string): Promise<readonly (string | null)[]> {
+  const client = context.temporal()
+  const { namespace } = client.options
+  const query = `WorkflowType = '${THREAD_WORKFLOW}' AND ExecutionStatus = 'Running' AND TaskQueue = '${quoted(taskQueue)}'`
+  try {
+    const { executions } = await context.call(LIMITS.temporalCall, () =>
+      client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: LOOKED_AT }),
+    )
+    return (executions ?? []).map(({ memo }) => storeInMemo(memo?.fields))
+  } catch (error) {
+    // Of no thread.
+    throw translate(error, { client, threadId: '' })
+  }
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("'", "''")
 }

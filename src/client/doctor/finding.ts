@@ -1,8 +1,8 @@
 import { LIMITS } from '../../protocol/limits.js'
-import {} from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
+import { ownTaskQueue } from '../../store/store-location.js'
 
 /**
  * `lost`: open in the store, closed in Temporal. `unclosed`: its end is decided, and its row is open. `task_failing`:
@@ -91,4 +91,11 @@ export async function repaired({ fix }: Doctor, found: Found, repair: Repair): P
 /** What happened just now may be under way. */
 export function isFresh(at: Micros): boolean {
   return nowMicros() - at < toMicros(LIMITS.underWay)
+}
+
+export function apart(storeId: string): string {
+  return (
+    'If both are one project, give all its workers and clients the same EVERTHREAD_DATABASE_URL; if not, give each project ' +
+    `a task queue of its own (without EVERTHREAD_TASK_QUEUE that of this store is "${ownTaskQueue(storeId)}").`
+  )
 }

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isGrpcServiceError } from '@temporalio/client'
 import { TemporalUnavailableError, ThreadConflictError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
 import { deleteThreadRows, markDeleting } from '../../store/threads/retention.js'
 import { subtreeOf } from '../../store/threads/thread-tree.js'
 import type { ClientContext } from '../client-context.js'
-import { translate } from '../connection.js'
+import { GRPC, grpcStatusOf, translate } from '../connection.js'
 import { terminateThread } from '../terminate-thread.js'
-import { lookAtWorkflow } from '../workflow-state.js'
+import { lookAtWorkflow } from '../thread-workflow.js'
 
 /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
 const CLOSE_PATIENCE = 60_000
@@ -86,11 +85,6 @@ function conflict(threadId: string, problem: string): ThreadConflictError {
   })
 }
 
-/** gRPC's own numbers. */
-const NOT_FOUND = 5
-const PERMISSION_DENIED = 7
-const UNIMPLEMENTED = 12
-
 /**
  * Deletes what Temporal has of a closed thread, all runs of it. Answers why it kept something, or null; deleting is done
  * by the server in its own time. @throws TemporalUnavailableError
@@ -137,12 +131,13 @@ async function deleteRun(context: ClientContext, threadId: string, runId: string
       client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }),
     )
   } catch (error) {
-    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw error
+    if (grpcStatusOf(error)?.code !== GRPC.notFound) throw error
   }
 }
 
 /** By whoever runs the server; everything else may be better next time. */
 function isRefused(error: unknown): boolean {
   const cause = TemporalUnavailableError.isInstance(error) ? error.cause : error
-  return isGrpcServiceError(cause) && [PERMISSION_DENIED, UNIMPLEMENTED].includes(cause.code)
+  const code = grpcStatusOf(cause)?.code
+  return code === GRPC.permissionDenied || code === GRPC.unimplemented
 }

@@ -59,7 +59,7 @@ type Part =
   | { readonly kind: 'rest' }
 
 /** Where a thread endpoint is. */
-export interface EndpointRoute {
+interface EndpointRoute {
   readonly method: Method
   readonly parts: readonly Part[]
 }

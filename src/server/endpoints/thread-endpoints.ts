@@ -32,7 +32,6 @@ import { answerBody } from '../file-response.js'
 import { logBroken } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
-import type { EndpointRoute } from './endpoint-routes.js'
 import { nowMicros } from '../../protocol/time.js'
 
 /** Proxies wait a minute for an answer: the caller of an endpoint that hangs gets our error, not theirs. */
@@ -82,7 +81,7 @@ export function answerEndpoints(
       return params === null ? [] : [{ ...one, params }]
     })
     const found = matching.find(({ route }) => route.method === method)
-    if (found === undefined) throw noRoute(matching.map(({ route }) => route))
+    if (found === undefined) throw noRoute(matching.map(({ route }) => route.method.toUpperCase()))
     const { endpoint, params } = found
     const asked = { request: context.req.raw, requestId: context.get('requestId') }
     const onBroken = (failure: unknown): void => logBroken(server, context, failure)
@@ -110,9 +109,9 @@ function pathBehindApi(url: string): readonly string[] {
   }
 }
 
-function noRoute(others: readonly EndpointRoute[]): ProblemError {
-  if (others.length === 0) return new ProblemError(404, 'not_found', 'There is nothing at this path.')
-  const methods = [...new Set(others.map(({ method }) => method.toUpperCase()))].join(', ')
+function noRoute(allowed: readonly string[]): ProblemError {
+  if (allowed.length === 0) return new ProblemError(404, 'not_found', 'There is nothing at this path.')
+  const methods = [...new Set(allowed)].join(', ')
   return new ProblemError(
     405,
     'method_not_allowed',

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
-import { flag, json, optionalBody, security, threadParams, writeRefusals } from '../schemas/messages.js'
+import { flag, json, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const ACCEPTED = { description: 'Accepted.' }

@@ -2,15 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { ProblemError } from '../error-response.js'
-import {
-  json,
-  microseconds,
-  problem,
-  readRefusals,
-  security,
-  threadParams,
-  wholeNumber,
-} from '../schemas/messages.js'
+import { json, microseconds, problem, readRefusals, security, threadParams, wholeNumber } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const recordedError = z

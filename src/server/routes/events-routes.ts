@@ -4,7 +4,7 @@ import { positionAfter } from '../../client/events/follow-events.js'
 import type { ThreadEvent } from '../../protocol/events.js'
 import { asBadRequest } from '../error-response.js'
 import { logBroken } from '../request-log.js'
-import { flag, readRefusals, security, threadParams } from '../schemas/messages.js'
+import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const after = z.string().max(2200).optional()

@@ -4,15 +4,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody, downloadHeaders, readRange } from '../file-response.js'
 import { logBroken } from '../request-log.js'
-import {
-  fileRecord,
-  json,
-  problem,
-  readRefusals,
-  security,
-  threadParams,
-  writeRefusals,
-} from '../schemas/messages.js'
+import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['files'], security }

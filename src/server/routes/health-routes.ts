@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { ThreadClient } from '../../client/thread-client.js'
-import { json, problem } from '../schemas/messages.js'
+import { json, problem } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 /** How long a readiness check may take. */

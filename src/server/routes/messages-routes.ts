@@ -15,7 +15,7 @@ import {
   threadParams,
   wholeNumber,
   writeRefusals,
-} from '../schemas/messages.js'
+} from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['messages'], security, path: '/threads/{threadId}/messages' as const }

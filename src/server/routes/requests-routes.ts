@@ -13,8 +13,9 @@ import {
   security,
   threadParams,
   writeRefusals,
-} from '../schemas/messages.js'
-import { pendingRequest, requestsPage } from '../schemas/threads.js'
+  pendingRequest,
+  requestsPage,
+} from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['requests'], security }

@@ -2,8 +2,16 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
-import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas/messages.js'
-import { snapshot, tree } from '../schemas/threads.js'
+import {
+  json,
+  jsonBody,
+  readRefusals,
+  security,
+  threadParams,
+  writeRefusals,
+  snapshot,
+  tree,
+} from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }

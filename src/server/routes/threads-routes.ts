@@ -17,8 +17,10 @@ import {
   security,
   threadParams,
   writeRefusals,
-} from '../schemas/messages.js'
-import { agentSummary, threadsPage, threadSummary } from '../schemas/threads.js'
+  agentSummary,
+  threadsPage,
+  threadSummary,
+} from '../schemas.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)

@@ -9,13 +9,13 @@ import type { HeldRemoteCall, RemoteCallProblem } from '../../client/remote-call
 import type { ThreadClient } from '../../client/thread-client.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { errorResponse, ProblemError, problemResponse } from '../error-response.js'
+import { errorResponse, ProblemError, problemResponse, unauthorized } from '../error-response.js'
 import { answerBody, bytesHeaders } from '../file-response.js'
 import { limitBodies } from '../limit-bodies.js'
 import { countRates, limitRates } from '../rate-limit.js'
 import type { RateLimit } from '../rate-limit.js'
 import { logBroken } from '../request-log.js'
-import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas/messages.js'
+import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas.js'
 import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
 import { bearerToken, ownersByToken, tokenDigest, tokenProblems } from '../tokens.js'
 import type { TokenOwner } from '../tokens.js'
@@ -43,17 +43,11 @@ function callProblem(context: ThreadContext, error: Error): Response {
 /** The token of `Authorization: Bearer …`. @throws ProblemError 401 */
 function bearerOf(context: ThreadContext): string {
   const token = bearerToken(context.req.header('authorization'))
-  if (token === undefined) throw unauthorized()
+  if (token === undefined) throw unauthorized(A_TOKEN)
   return token
 }
 
-function unauthorized(): ProblemError {
-  return new ProblemError(
-    401,
-    'unauthorized',
-    'Expected the header "Authorization: Bearer <token>" with the token of a worker, or of a call.',
-  )
-}
+const A_TOKEN = 'the token of a worker, or of a call'
 
 const params = z.object({
   threadId: z.string().openapi({ description: 'From the input of the activity.' }),
@@ -255,7 +249,7 @@ function callKey(context: ThreadContext): string {
 
 function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
   const worker = workerOf(bearerOf(context))
-  if (worker === undefined) throw unauthorized()
+  if (worker === undefined) throw unauthorized(A_TOKEN)
   return worker
 }
 
