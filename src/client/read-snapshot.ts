@@ -14,7 +14,7 @@ import type {
 import { listRequests } from '../store/calls/request-lists.js'
 import { deliveredAmong } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
-import { allRegistered } from '../store/threads/child-registry.js'
+import { allRegistered } from '../store/threads/thread-tree.js'
 import { scheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import { lastRun } from '../store/threads/runs.js'

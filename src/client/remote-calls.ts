@@ -10,9 +10,11 @@ import {
   isAnswered,
   putClaim,
   putStagedFile,
+  openRemoteVariables,
+  remoteRedactor,
+  sealResult,
 } from '../store/calls/remote-calls.js'
 import type { RemoteKey, RemoteRecord, StagedFile } from '../store/calls/remote-calls.js'
-import { openRemoteVariables, remoteRedactor, sealResult } from '../store/calls/remote-secrets.js'
 import { statFile } from '../store/files/attachments.js'
 import type { StoredBlob } from '../store/files/blob-store.js'
 import { filePathProblem } from '../store/files/file-row.js'

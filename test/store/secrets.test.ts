@@ -11,14 +11,12 @@ import {
   finishRemoteCall,
   insertRemoteCall,
   isAnswered,
-} from '../../src/store/calls/remote-calls.js'
-import type { RemoteKey } from '../../src/store/calls/remote-calls.js'
-import {
   openRemoteVariables,
   openResult,
   remoteSecretPlace,
   sealResult,
-} from '../../src/store/calls/remote-secrets.js'
+} from '../../src/store/calls/remote-calls.js'
+import type { RemoteKey } from '../../src/store/calls/remote-calls.js'
 import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
 import { openStore, shareStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'

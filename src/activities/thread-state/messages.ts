@@ -30,10 +30,10 @@ import type { NewMessage } from '../../store/messages/message-row.js'
 import {
   changeMessage,
   countUndelivered,
-  deleteMessage,
   findLiveMessage,
   stageMessage,
 } from '../../store/messages/message-writes.js'
+import { deleteMessage } from '../../store/messages/queue.js'
 import { findMessage, isMessageIdTaken } from '../../store/messages/transcript.js'
 import type { Store, Writer } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'

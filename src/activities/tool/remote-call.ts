@@ -12,6 +12,10 @@ import {
   finishRemoteCall,
   insertRemoteCall,
   isAnswered,
+  forgetRemoteSecrets,
+  openRemoteVariables,
+  openResult,
+  remoteSecretPlace,
 } from '../../store/calls/remote-calls.js'
 import type {
   RemoteAnswerRow,
@@ -19,12 +23,6 @@ import type {
   RemoteRecord,
   UnansweredRow,
 } from '../../store/calls/remote-calls.js'
-import {
-  forgetRemoteSecrets,
-  openRemoteVariables,
-  openResult,
-  remoteSecretPlace,
-} from '../../store/calls/remote-secrets.js'
 import { FileError } from '../../store/files/file-row.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'

@@ -12,7 +12,7 @@ import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { lastBoundary } from '../../store/messages/context-boundaries.js'
 import type { Boundary, BoundaryDetail } from '../../store/messages/context-boundaries.js'
-import type { TranscriptMessage } from '../../store/messages/message-row.js'
+import type { TranscriptMessage, RowSize, Transcript } from '../../store/messages/transcript.js'
 import {
   countBefore,
   findTranscriptRow,
@@ -20,7 +20,6 @@ import {
   readRows,
   readRowSizes,
 } from '../../store/messages/transcript.js'
-import type { RowSize, Transcript } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
 
 /** The rows of the transcript for a request, since the last cut of its window. */

@@ -1,11 +1,13 @@
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { Reader, Writer } from '../store.js'
+import type { Reader } from '../store.js'
 import { fileFromRow } from './file-row.js'
 import type { StoredFile } from './file-row.js'
 
 const FOLDER = '/attachments'
+
 /** Shorter than the 255 characters of a name, to leave room for a number. */
 const STEM_LENGTH = 200
+
 const EXTENSION_LENGTH = 20
 
 /**
@@ -72,9 +74,4 @@ export async function statFile(db: Reader, threadId: string, path: string): Prom
     .where('path', '=', path)
     .executeTakeFirst()
   return row === undefined ? null : fileFromRow(row)
-}
-
-/** Deletes the row of a file or an empty folder, without any check. */
-export async function deleteEntry(tx: Writer, threadId: string, path: string): Promise<void> {
-  await tx.deleteFrom('files').where('thread_id', '=', threadId).where('path', '=', path).execute()
 }

@@ -1,6 +1,6 @@
 import type { Reader, Writer } from '../store.js'
-import { deleteEntry, statFile } from './attachments.js'
-import { checkFilePath, FileError, fileFromRow, fileToRow, foldersAbove, folderToRow } from './file-row.js'
+import { statFile } from './attachments.js'
+import { FileError, checkFilePath, fileFromRow, fileToRow, folderToRow, foldersAbove } from './file-row.js'
 import type { NewFile, NewFolder, StoredFile } from './file-row.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -219,4 +219,9 @@ function matchesSequence(items: readonly string[], pattern: readonly string[], p
     }
   }
   return pattern.slice(part).every((rest) => parts.isWild(rest))
+}
+
+/** Deletes the row of a file or an empty folder, without any check. */
+async function deleteEntry(tx: Writer, threadId: string, path: string): Promise<void> {
+  await tx.deleteFrom('files').where('thread_id', '=', threadId).where('path', '=', path).execute()
 }

@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
+
 import type {
   AttachmentRef,
   Message,
@@ -50,14 +51,6 @@ export interface NewMessage {
   readonly side?: Side | null
   readonly run?: number | null
   readonly step?: number | null
-}
-
-/** A message with the side that made it, null for one from outside, and the run that drained or made it. */
-export type TranscriptMessage = Message & {
-  readonly side: Side | null
-  readonly run: number | null
-  readonly answer_parts: string | null
-  readonly sent_by: string | null
 }
 
 export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable>, 'position' | 'digest'> {
@@ -113,11 +106,6 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
     subagent_id: row.subagent_id,
     position: row.position,
   }
-}
-
-export function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
-  const { run, answer_parts, sent_by } = row
-  return { ...messageFromRow(row), side: row.side as Side | null, run, answer_parts, sent_by }
 }
 
 /** The message as it will be stored, without a position. */

@@ -135,32 +135,6 @@ export async function changeMessage(tx: Writer, change: MessageChange): Promise<
   return true
 }
 
-/** `deleted`: it was in the transcript. `removed`: it was queued; its row stays, with that status. */
-export async function deleteMessage(
-  tx: Writer,
-  threadId: string,
-  id: string,
-): Promise<'deleted' | 'removed' | 'missing'> {
-  const found = await findLiveMessage(tx, threadId, id)
-  if (found === null) return 'missing'
-  if (found.message.position === null) {
-    await markMessageRemoved(tx, threadId, id)
-    return 'removed'
-  }
-  await tx.deleteFrom('messages').where('thread_id', '=', threadId).where('id', '=', id).execute()
-  return 'deleted'
-}
-
-/** Marks a queued message as removed: it never gets a place in the transcript. */
-export async function markMessageRemoved(tx: Writer, threadId: string, id: string): Promise<void> {
-  await tx
-    .updateTable('messages')
-    .set({ status: 'removed' })
-    .where('thread_id', '=', threadId)
-    .where('id', '=', id)
-    .execute()
-}
-
 /** Deletes the row of a queued message, as if it had never been sent. */
 export async function deleteWaiting(tx: Writer, threadId: string, id: string): Promise<void> {
   await tx

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+
 import type { ToolCallEntry } from '../../protocol/message.js'
 import { findToolCall, finishToolCall } from '../calls/tool-calls.js'
 import { appendEvents } from '../events.js'
@@ -6,7 +7,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
-import { countUndelivered, markMessageRemoved } from './message-writes.js'
+import { countUndelivered, findLiveMessage } from './message-writes.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** A message that waits for a place in the transcript. */
@@ -160,4 +161,30 @@ async function isStarted(db: Reader, threadId: string, effectId: string): Promis
     .where('id', '=', effectId)
     .executeTakeFirst()
   return operation !== undefined
+}
+
+/** Marks a queued message as removed: it never gets a place in the transcript. */
+async function markMessageRemoved(tx: Writer, threadId: string, id: string): Promise<void> {
+  await tx
+    .updateTable('messages')
+    .set({ status: 'removed' })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** `deleted`: it was in the transcript. `removed`: it was queued; its row stays, with that status. */
+export async function deleteMessage(
+  tx: Writer,
+  threadId: string,
+  id: string,
+): Promise<'deleted' | 'removed' | 'missing'> {
+  const found = await findLiveMessage(tx, threadId, id)
+  if (found === null) return 'missing'
+  if (found.message.position === null) {
+    await markMessageRemoved(tx, threadId, id)
+    return 'removed'
+  }
+  await tx.deleteFrom('messages').where('thread_id', '=', threadId).where('id', '=', id).execute()
+  return 'deleted'
 }

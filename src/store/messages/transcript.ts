@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
+
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { HIGHEST_INT } from '../schema.js'
+import type { MessagesTable } from '../schema.js'
 import type { Reader } from '../store.js'
 import type { RunKey } from '../threads/runs.js'
-import { messageFromRow, transcriptMessageFromRow } from './message-row.js'
-import type { TranscriptMessage } from './message-row.js'
+import { messageFromRow } from './message-row.js'
 
 /** The message, whatever its age, depth and status. */
 export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
@@ -353,4 +355,17 @@ export async function lastFailure(
   const row = await query.orderBy('position', 'desc').limit(1).executeTakeFirst()
   if (row === undefined || row.content === null) return null
   return { tool: of === 'tool' ? row.name : null, text: row.content }
+}
+
+/** A message with the side that made it, null for one from outside, and the run that drained or made it. */
+export type TranscriptMessage = Message & {
+  readonly side: Side | null
+  readonly run: number | null
+  readonly answer_parts: string | null
+  readonly sent_by: string | null
+}
+
+function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
+  const { run, answer_parts, sent_by } = row
+  return { ...messageFromRow(row), side: row.side as Side | null, run, answer_parts, sent_by }
 }

@@ -7,6 +7,7 @@
  * This module does not decide what the parent of the thread learns (T7): that depends on who closes it, and stands with each
  * caller. Only `closeUnstartedChild` closes a child in the registry too, because no workflow would ever report for it.
  */
+
 import { fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
 import { closeOpenCalls } from '../calls/close-open-calls.js'
@@ -14,10 +15,10 @@ import { appendEvents } from '../events.js'
 import { rejectUndelivered } from '../messages/delivery.js'
 import type { Writer } from '../store.js'
 import { closeChild, deferredChildren } from './children.js'
-import { removeScheduledEffects } from './effects.js'
 import { endOpenRuns } from './runs.js'
 import { requestTermination, updateThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
+import type { EffectRecord } from './effects.js'
 
 const PARENT_CLOSED = 'The parent thread was closed.'
 
@@ -97,5 +98,20 @@ async function closeChildrenOf(tx: Writer, parentThreadId: string, now: Micros):
     .where('parent_thread_id', '=', parentThreadId)
     .where('terminate_requested_at', 'is', null)
     .where('closed_at', 'is', null)
+    .execute()
+}
+
+/** T8: removes the scheduled effects of a thread that ends; returns them. */
+async function removeScheduledEffects(
+  tx: Writer,
+  threadId: string,
+  now: Micros,
+): Promise<readonly Pick<EffectRecord, 'id' | 'name'>[]> {
+  return tx
+    .updateTable('effects')
+    .set({ status: 'removed', finished_at: now })
+    .where('thread_id', '=', threadId)
+    .where('status', '=', 'scheduled')
+    .returning(['id', 'name'])
     .execute()
 }

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -71,21 +72,6 @@ export async function endEffect(
     .returning('name')
     .executeTakeFirst()
   return ended?.name ?? null
-}
-
-/** T8: removes the scheduled effects of a thread that ends; returns them. */
-export async function removeScheduledEffects(
-  tx: Writer,
-  threadId: string,
-  now: Micros,
-): Promise<readonly Pick<EffectRecord, 'id' | 'name'>[]> {
-  return tx
-    .updateTable('effects')
-    .set({ status: 'removed', finished_at: now })
-    .where('thread_id', '=', threadId)
-    .where('status', '=', 'scheduled')
-    .returning(['id', 'name'])
-    .execute()
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { ConfigError } from '../../protocol/errors.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
-import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-secrets.js'
+import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-calls.js'
 import type { VariablesTable } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'

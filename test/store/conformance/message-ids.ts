@@ -17,13 +17,8 @@ import {
   readDeltas,
 } from '../../../src/store/messages/deltas.js'
 import type { NewMessage } from '../../../src/store/messages/message-row.js'
-import {
-  changeMessage,
-  deleteMessage,
-  deleteWaiting,
-  stageMessage,
-} from '../../../src/store/messages/message-writes.js'
-import { removeQueuedItem } from '../../../src/store/messages/queue.js'
+import { changeMessage, deleteWaiting, stageMessage } from '../../../src/store/messages/message-writes.js'
+import { deleteMessage, removeQueuedItem } from '../../../src/store/messages/queue.js'
 import { isMessageIdTaken, listMessages } from '../../../src/store/messages/transcript.js'
 import type { Store, Writer } from '../../../src/store/store.js'
 import { traceOfCall, tracesOfMessages } from '../../../src/store/threads/runs.js'
