@@ -28,6 +28,7 @@ import { failSpan, inSpan, isTracing, readTraceparent, tracer, withRunTrace } fr
 import type { NewSpan } from '../telemetry/spans.js'
 import type { ActivityDependencies } from './activity.js'
 import { activityInfo, log } from './temporal-activity.js'
+import { toMillis } from '../protocol/time.js'
 
 export async function observeStep(
   { store }: ActivityDependencies,
@@ -111,7 +112,7 @@ export async function observeSettle(
 
 function recordRun(input: SettleInput, end: RunEnd, run: RunRecord): void {
   // Both times are from the workflow's clock.
-  const startTime = run.started_at / 1000
+  const startTime = toMillis(run.started_at)
   const agent = { 'gen_ai.agent.name': input.snapshot.agent }
   const failed = end.outcome !== 'completed'
   instruments().runSeconds.record(Math.max(0, input.now - startTime) / 1000, {

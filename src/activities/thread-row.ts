@@ -47,7 +47,7 @@ export async function openThread(tx: Writer, registration: Registration): Promis
  * of a run sets it exactly.
  */
 export function movesActivity({ last_activity_at: last }: OpenThread, now: Micros): boolean {
-  return now - last >= ACTIVITY_PRECISION * 1000
+  return now - last >= toMicros(ACTIVITY_PRECISION)
 }
 
 /** As `openThread`, but also for a terminated thread. */

@@ -2,6 +2,8 @@ import type { RecordedError, ThreadEvent, ThreadHandle, ThreadSnapshot, ThreadTr
 import type { Message } from '../index.js'
 import type { FileRecord } from '../protocol/message.js'
 import type { Command, CommandContext, Terminal } from './terminal.js'
+import { toMillis } from '../protocol/time.js'
+import type { Micros } from '../protocol/time.js'
 
 const PAGE = 500
 /** Of the newest; `--events` shows those of all events. */
@@ -210,6 +212,6 @@ export function cut(text: string): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)} … (${text.length} characters in all)`
 }
 
-function timeOf(microseconds: number): string {
-  return new Date(microseconds / 1000).toISOString().replace('T', ' ').slice(0, 19)
+function timeOf(at: Micros): string {
+  return new Date(toMillis(at)).toISOString().replace('T', ' ').slice(0, 19)
 }

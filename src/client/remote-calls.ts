@@ -27,6 +27,7 @@ import { resultDigest, resultOf } from './answers/respond.js'
 import { isOpen } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { toMicros, nowMicros } from '../protocol/time.js'
+import type { Micros } from '../protocol/time.js'
 
 /** Files that one call may stage; each is a line of its row. */
 const REMOTE_FILES = 100
@@ -111,9 +112,10 @@ export interface ClaimRemoteCall extends RemoteKey {
 export interface ClaimedCall {
   /** Allows to read and write files of the call, and to answer it; kept nowhere. */
   readonly token: string
-  /** Microseconds since 1970: of the tool, and of the token. */
-  readonly deadline: number
-  readonly expiresAt: number
+  /** The end of the tool's time. */
+  readonly deadline: Micros
+  /** The end of the token's validity. */
+  readonly expiresAt: Micros
   readonly tool: string
   /** From 1: how often the call was claimed. */
   readonly attempt: number

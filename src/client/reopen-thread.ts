@@ -60,7 +60,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
     return { row, reopened: state }
   })
   if (state === null) return false
-  // Of several that start it one wins: that is the same for all.
+  // If several callers start it at once, one of them wins, which is a success for all.
   await startWorkflow(context, state.row, { reopened: state.reopened, limits })
   await tellWaiting(context, state.row, state.reopened.stopped === true ? parkedSince(state.row) : null)
   return true

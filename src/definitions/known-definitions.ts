@@ -105,3 +105,10 @@ export function registered<Definition>(definition: Definition | undefined, what:
   if (definition === undefined) throw new Error(`Expected ${what} to be in the registry, which was checked`)
   return definition
 }
+
+/** What the check of one definition, or of all, finds. */
+export interface Findings {
+  readonly problems: readonly string[]
+  /** What is allowed but probably not meant. */
+  readonly warnings: readonly string[]
+}

@@ -6,6 +6,7 @@ import type { EventRow, StoredEvent } from './event-rows.js'
 import { HIGHEST_INT } from './schema.js'
 import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
 import { pipeline } from './transaction.js'
+import { toMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 
 /**
@@ -110,7 +111,7 @@ export async function touchThread(tx: Writer, threadId: string, now: Micros): Pr
     .updateTable('threads')
     .set({ last_activity_at: now })
     .where('id', '=', threadId)
-    .where('last_activity_at', '<', now - MESSAGE_PRECISION * 1000)
+    .where('last_activity_at', '<', now - toMicros(MESSAGE_PRECISION))
   pipeline(tx, touching.execute())
 }
 

@@ -1,9 +1,8 @@
 import { StoreError } from './store-error.js'
-import type { Micros } from '../protocol/time.js'
 
 export interface Mutex {
   /** Waits in line until `deadline` (milliseconds of `performance.now`). @throws StoreError `busy` */
-  acquire(deadline: Micros): Promise<void>
+  acquire(deadline: number): Promise<void>
   release(): void
 }
 
@@ -33,7 +32,7 @@ const WAITED_TOO_LONG =
 /** A queue of waiters, in order of arrival. */
 interface WaitingLine {
   /** Resolves when the waiter is next. @throws StoreError `busy` at `deadline` (milliseconds of `performance.now`) */
-  wait(deadline: Micros): Promise<void>
+  wait(deadline: number): Promise<void>
   /** Removes the first waiter and returns the function that resumes it; undefined if there is none. */
   next(): (() => void) | undefined
 }

@@ -24,7 +24,7 @@ import { boundedId, createTurns, scopeOf, senderOf, warnQueueFull } from './jour
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
-import { toMillisAfter } from '../../protocol/time.js'
+import { toMicros, toMillisAfter } from '../../protocol/time.js'
 
 /** A custom event is written while the call runs, for live clients. */
 export const CUSTOM_EVENT_BYTES = 16 * 1024
@@ -83,9 +83,15 @@ function createEffectMembers(options: WorkOptions): EffectMembers {
         `Expected at most ${LIMITS.effects} scheduled effects of a thread, got another one: remove some.`,
       )
     // The delay begins now, although the call may have run for minutes.
-    const start = now + Math.round(performance.now() - opened) * 1000
+    const start = now + toMicros(Math.round(performance.now() - opened))
     const id = nextId()
-    effects.schedule({ id, name, args: given, scheduledAt: start + Math.ceil(delay) * 1000, createdAt: now })
+    effects.schedule({
+      id,
+      name,
+      args: given,
+      scheduledAt: start + toMicros(Math.ceil(delay)),
+      createdAt: now,
+    })
     return id
   }
 

@@ -279,7 +279,8 @@ async function waitBeforeNext(
   if (wait === null) return null
   const { threadId, run } = step.input
   const waited = await store.read((db) => waitedOf(db, { threadId, number: run }))
-  return waited + wait.asked > patienceOf(step) ? null : wait.isOwn ? wait.asked : withJitter(wait.asked)
+  if (waited + wait.asked > patienceOf(step)) return null
+  return wait.isOwn ? wait.asked : withJitter(wait.asked)
 }
 
 /**

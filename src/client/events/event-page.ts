@@ -18,6 +18,7 @@ import type { Reader } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { threadProgress } from '../../store/threads/threads.js'
+import { toMillis } from '../../protocol/time.js'
 
 const JOINED_BYTES = 16 * 1024
 
@@ -95,7 +96,7 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
     sequence,
     eventId: `${threadId}:${sequence}`,
     type,
-    timestamp: new Date(at / 1000).toISOString(),
+    timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
     threadId,
     payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },

@@ -1,15 +1,12 @@
 import { SESSION_TOOLS } from '../agent.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
-import type { KnownDefinitions } from '../known-definitions.js'
+import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { meant } from './hints.js'
 import { entryName, listedHookProblems } from './names.js'
 import { propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
-export function checkAgent(
-  agent: AgentDefinition,
-  known: KnownDefinitions,
-): { readonly problems: readonly string[]; readonly warnings: readonly string[] } {
+export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Findings {
   return { problems: agentProblems(agent, known), warnings: agentWarnings(agent) }
 }
 

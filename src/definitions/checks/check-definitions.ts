@@ -4,6 +4,7 @@
  */
 import { DEFINITION_KINDS, KIND_WORDS, givenDefinitions } from '../known-definitions.js'
 import type {
+  Findings,
   DefinitionKind,
   DefinitionNames,
   GivenDefinition,
@@ -19,12 +20,6 @@ import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
 import type { VariableDefinition } from '../agent.js'
 import { entryVariables, scopedVariables } from '../prompt.js'
 import type { PromptDefinition } from '../prompt.js'
-
-interface Findings {
-  readonly problems: readonly string[]
-  /** What is allowed but probably not meant. */
-  readonly warnings: readonly string[]
-}
 
 /** Names of definitions that could not be read; their problems are reported elsewhere. */
 export type UnreadNames = Partial<Readonly<Record<DefinitionKind, readonly string[]>>>

@@ -1,6 +1,6 @@
 import type { AgentDefinition } from '../agent.js'
 import { KIND_WORDS } from '../known-definitions.js'
-import type { KnownDefinitions } from '../known-definitions.js'
+import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { argumentSchemaProblems, propertyProblem } from '../plan/argument-schema.js'
 import { includedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
@@ -9,10 +9,7 @@ import { meant, notSupportedYet } from './hints.js'
 import { entryName, listedHookProblems } from './names.js'
 
 /** Checks one prompt against the definitions of its registry. */
-export function checkPrompt(
-  prompt: PromptDefinition,
-  known: KnownDefinitions,
-): { readonly problems: readonly string[]; readonly warnings: readonly string[] } {
+export function checkPrompt(prompt: PromptDefinition, known: KnownDefinitions): Findings {
   return { problems: promptProblems(prompt, known), warnings: promptWarnings(prompt, known) }
 }
 
