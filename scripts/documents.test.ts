@@ -4,8 +4,14 @@ import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
-const { files: shipped } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+const {
+  files: shipped,
+  exports: doors,
+  scripts,
+} = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly files: readonly string[]
+  readonly exports: object
+  readonly scripts: object
 }
 /** Pages of the repository; those of the package are among them. */
 const PAGES = globSync('**/*.md', {
@@ -13,6 +19,9 @@ const PAGES = globSync('**/*.md', {
   exclude: (path) =>
     /^(?:node_modules|dist|test-results|\.everthread)/.test(path) || path.includes('/node_modules'),
 })
+/** Folders of the repository with files of ours; what a build or a run makes is not among them. */
+const FOLDERS = ['bench', 'chaos', 'docs', 'examples', 'histories', 'scripts', 'simulation', 'src', 'test']
+const MODULES = globSync('src/*', { cwd: ROOT }).map((path) => path.slice('src/'.length))
 const text = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const bytes = (page: string): number => statSync(join(ROOT, page)).size
 const isShipped = (path: string): boolean =>
@@ -87,10 +96,44 @@ test('each test that the page of failures names is there', () => {
   ).toEqual([])
 })
 
+test('each file that a page names is there', () => {
+  const named = PAGES.flatMap((page) => pathsIn(page).map((path) => ({ page, path })))
+  expect(named.length).toBeGreaterThan(150)
+  expect(
+    named.filter(({ page, path }) => !isThere(path, page)).map(({ page, path }) => `${page}: ${path}`),
+  ).toEqual([])
+})
+
+test('each npm script that a page names is there', () => {
+  const named = PAGES.flatMap((page) =>
+    [...text(page).matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, script = '']) => script),
+  )
+  expect([...new Set(named)].filter((script) => !(script in scripts))).toEqual([])
+})
+
 test('the index of decisions names each of them', () => {
   const linked = linksOf('docs/decisions/README.md').map(({ path }) => path)
   expect(globSync('docs/decisions/0*.md', { cwd: ROOT }).filter((page) => !linked.includes(page))).toEqual([])
 })
+
+/** Texts in backticks that name a file or folder of the repository, whole or from below `src`, or a door of the package. */
+function pathsIn(page: string): readonly string[] {
+  const spans = [...text(page).matchAll(/(?<!`)`([\w./*-]+)`(?!`)/g)].map(([, span = '']) => span)
+  return spans.filter((span) => {
+    const [top = '', ...below] = span.split('/')
+    if (below.length === 0) return /^[\w-]+(\.test)?\.ts$/.test(span)
+    return top === 'everthread' || MODULES.includes(top) || FOLDERS.includes(top)
+  })
+}
+
+function isThere(path: string, page: string): boolean {
+  const [top = '', ...below] = path.split('/')
+  if (top === 'everthread') return `./${below.join('/')}` in doors
+  if (below.length === 0) return globSync(`{${FOLDERS.join()}}/**/${path}`, { cwd: ROOT }).length > 0
+  return ['', 'src', 'test', dirname(page)].some((place) =>
+    ['', '.ts', '.test.ts'].some((end) => globSync(join(place, `${path}${end}`), { cwd: ROOT }).length > 0),
+  )
+}
 
 interface Link {
   readonly target: string
