@@ -162,8 +162,6 @@ function toolStatus(value: unknown): TranscriptMessage['tool_status'] {
   throw new InvalidAnswer('Expected tool_status of a message to be success, error or null.')
 }
 
-const REQUEST_ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
-
 /**
  * Accepts a whole request for the provider. Each tool call must have its result: providers refuse one without the other
  * (K-17), and no later step pairs them. @throws InvalidAnswer
@@ -195,8 +193,8 @@ function partsOf(
   { role, content }: { readonly [field: string]: unknown },
   index: number,
 ): readonly { readonly [field: string]: unknown }[] {
-  if (!REQUEST_ROLES.includes(role))
-    throw new InvalidAnswer(`Expected messages[${index}] to have a role of ${REQUEST_ROLES.join(', ')}.`)
+  if (!ROLES.some((one) => one === role))
+    throw new InvalidAnswer(`Expected messages[${index}] to have a role of ${ROLES.join(', ')}.`)
   if (role === 'system' ? typeof content !== 'string' : !Array.isArray(content))
     throw new InvalidAnswer(
       `Expected content of messages[${index}] to be ${role === 'system' ? 'a text' : 'a list of parts'}.`,
