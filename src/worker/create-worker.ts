@@ -2,26 +2,18 @@ import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/wor
 import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
+import { runCaps } from '../definitions/plan/build-plan.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
-import type { RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
 import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
-import { withoutUndefined } from '../protocol/values.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, threadDeployment, threadWorkerOptions } from './worker-options.js'
-import type { ThreadDeploymentOptions, ThreadOptions, ThreadWorker } from './worker-options.js'
+import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
-
-/** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
-export interface CreateWorkerOptions
-  extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
-  readonly workerDeploymentOptions?: ThreadDeploymentOptions
-}
 
 /**
  * Makes a worker that runs threads: Temporal's own `Worker`, connected by Temporal's environment configuration unless a
@@ -31,22 +23,10 @@ export interface CreateWorkerOptions
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const {
-    registry,
-    store: location,
-    env,
-    limits,
-    failureText,
-    workflows = true,
-    workerDeploymentOptions: deployment,
-    ...given
-  } = options
+  const { registry, store: location, env, limits, failureText, workflows = true, ...given } = options
   checkRegistry(registry)
   checkFailureText(failureText)
-  const temporal: Partial<WorkerOptions> = {
-    ...withoutUndefined(given),
-    ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
-  }
+  const temporal = temporalOptions(given)
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
   const caps = runCaps(limits)
@@ -122,26 +102,6 @@ function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlug
   }
 }
 
-const NAMES = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
-
-/**
- * The hard caps of a worker: its own limits where it sets them, else the defaults.
- * @throws ConfigError naming each that is no count
- */
-export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
-  const problems = NAMES.flatMap((name) => {
-    const value = limits[name]
-    if (value === undefined || (Number.isInteger(value) && value >= 1)) return []
-    return [`Expected limits.${name} to be a whole number from 1, got ${String(value)}.`]
-  })
-  if (problems.length > 0) throw new ConfigError(problems)
-  return {
-    stepsPerRun: limits.stepsPerRun ?? LIMITS.stepsPerRun,
-    sessionTurns: limits.sessionTurns ?? LIMITS.sessionTurns,
-    repeatedToolErrors: limits.repeatedToolErrors ?? LIMITS.repeatedToolErrors,
-  }
-}
-
 /** Checks the value at run time, because a wrong import in JavaScript is undefined. @throws ConfigError */
 export function checkRegistry(registry: Registry): void {
   const given: unknown = registry
@@ -160,7 +120,7 @@ export function checkRegistry(registry: Registry): void {
 }
 
 interface TemporalTarget {
-  readonly connection: NativeConnection
+  readonly connection: NonNullable<WorkerOptions['connection']>
   readonly address: string
   readonly namespace: string
 }

@@ -3,10 +3,11 @@ import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@tempora
 import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
-import { checkRegistry, runCaps } from './create-worker.js'
+import { checkRegistry } from './create-worker.js'
+import { runCaps } from '../definitions/plan/build-plan.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, threadWorkerOptions } from './worker-options.js'
+import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
@@ -31,7 +32,7 @@ export class EverthreadPlugin extends SimplePlugin {
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { workflowBundle: bundle } = options
     if (this.#thread.workflows && bundle !== undefined) checkWorkflowBundle(bundle)
-    return threadWorkerOptions(this.#thread, withoutUndefined(options))
+    return threadWorkerOptions(this.#thread, { taskQueue: options.taskQueue, ...temporalOptions(options) })
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {

@@ -5,5 +5,4 @@ export { loadRegistry } from './load-registry.js'
 export { workflowBundleOptions } from './workflow-bundle.js'
 
 export type { FailureText, RunFailure } from '../definitions/failure-text.js'
-export type { CreateWorkerOptions } from './create-worker.js'
-export type { ThreadOptions as EverthreadPluginOptions } from './worker-options.js'
+export type { CreateWorkerOptions, ThreadOptions as EverthreadPluginOptions } from './worker-options.js'

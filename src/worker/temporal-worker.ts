@@ -11,5 +11,4 @@ export const {
 } = requirePeer<typeof import('@temporalio/worker')>('@temporalio/worker')
 
 export type DefaultLogger = import('@temporalio/worker').DefaultLogger
-export type NativeConnection = import('@temporalio/worker').NativeConnection
 export type Worker = import('@temporalio/worker').Worker

@@ -6,7 +6,7 @@ import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunCaps } from '../protocol/plan.js'
-import { variableNameProblem, variableValueProblem } from '../protocol/values.js'
+import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { activityInterceptor } from './activity-interceptor.js'
@@ -28,18 +28,16 @@ export interface ThreadWorker {
  * @throws ConfigError
  */
 export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions): WorkerOptions {
-  const { workerDeploymentOptions: deployment } = options
   const { workflows = true, registry, env = {} } = thread
   noteSecretsOfEnv(registry, env)
   const bundles = workflows && options.workflowBundle === undefined
   // A deployment's version says it.
-  const name = workflows && deployment === undefined ? codeName(options) : null
+  const name = workflows && options.workerDeploymentOptions === undefined ? codeName(options) : null
   return {
     ...(bundles && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
     ...(name !== null && { buildId: name }),
     ...options,
-    ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
     activities: { ...options.activities, ...createActivities(thread) },
     interceptors: {
       ...options.interceptors,
@@ -75,11 +73,22 @@ export const WORKER_KNOBS = {
 } as const satisfies Partial<WorkerOptions>
 
 /** Temporal's own options, with an optional default behavior. */
-export interface ThreadDeploymentOptions {
+interface ThreadDeploymentOptions {
   readonly version: WorkerDeploymentVersion
   readonly useWorkerVersioning: boolean
   /** @default AUTO_UPGRADE */
   readonly defaultVersioningBehavior?: VersioningBehavior | undefined
+}
+
+/** The options of Temporal that are set: those that are undefined would hide our defaults. @throws ConfigError */
+export function temporalOptions({
+  workerDeploymentOptions: deployment,
+  ...options
+}: Omit<CreateWorkerOptions, keyof ThreadOptions>): Partial<WorkerOptions> {
+  return {
+    ...withoutUndefined(options),
+    ...(deployment !== undefined && { workerDeploymentOptions: threadDeployment(deployment) }),
+  }
 }
 
 /**
@@ -119,4 +128,10 @@ export interface ThreadOptions {
    * @default true
    */
   readonly workflows?: boolean
+}
+
+/** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
+export interface CreateWorkerOptions
+  extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
+  readonly workerDeploymentOptions?: ThreadDeploymentOptions
 }

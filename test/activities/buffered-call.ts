@@ -9,7 +9,7 @@ import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { Store } from '../../src/store/store.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { insertThread } from '../../src/store/threads/threads.js'
-import { runCaps } from '../../src/worker/create-worker.js'
+import { runCaps } from '../../src/definitions/plan/build-plan.js'
 import { emptyRegistry } from '../support/empty-registry.js'
 import { withStore } from '../support/temporary-store.js'
 

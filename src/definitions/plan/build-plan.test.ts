@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { defineAgent } from '../agent.js'
 import type { AgentDefinition } from '../agent.js'
@@ -9,7 +10,7 @@ import type { LanguageModelProvider } from '../model.js'
 import { definePrompt } from '../prompt.js'
 import { registry } from '../registry.js'
 import { defineTool } from '../tool.js'
-import { buildPlan } from './build-plan.js'
+import { buildPlan, runCaps } from './build-plan.js'
 import type { PlanContent } from './plan-content.js'
 
 const provider: LanguageModelProvider = {
@@ -339,4 +340,24 @@ test('caps of a worker are part of its plans', () => {
 
 test('an agent that is not registered is missing', () => {
   expect(buildPlan(build(), 'nobody')).toEqual({ missing: 'nobody' })
+})
+
+test('a worker without limits gets the hard caps', () => {
+  const { stepsPerRun, sessionTurns, repeatedToolErrors } = LIMITS
+  expect(runCaps()).toEqual({ stepsPerRun, sessionTurns, repeatedToolErrors })
+  expect(runCaps({ stepsPerRun: 5 })).toEqual({ stepsPerRun: 5, sessionTurns, repeatedToolErrors })
+})
+
+test('limits that are no counts are named all at once', () => {
+  const limits = { stepsPerRun: 0, sessionTurns: 1.5, repeatedToolErrors: Number.NaN }
+  try {
+    expect.fail(JSON.stringify(runCaps(limits)))
+  } catch (error) {
+    if (!ConfigError.isInstance(error)) throw error
+    expect(error.problems).toEqual([
+      'Expected limits.stepsPerRun to be a whole number from 1, got 0.',
+      'Expected limits.sessionTurns to be a whole number from 1, got 1.5.',
+      'Expected limits.repeatedToolErrors to be a whole number from 1, got NaN.',
+    ])
+  }
 })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../../protocol/plan.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
@@ -14,10 +15,24 @@ import { promptContent } from './prompt-content.js'
 
 const plans = new WeakMap<Registry, Map<string, PlanContent>>()
 
-const DEFAULT_CAPS: RunCaps = {
-  stepsPerRun: LIMITS.stepsPerRun,
-  sessionTurns: LIMITS.sessionTurns,
-  repeatedToolErrors: LIMITS.repeatedToolErrors,
+const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
+
+/**
+ * The hard caps of a worker: its own limits where it sets them, else the defaults.
+ * @throws ConfigError naming each that is no count
+ */
+export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
+  const problems = CAPS.flatMap((name) => {
+    const value = limits[name]
+    if (value === undefined || (Number.isInteger(value) && value >= 1)) return []
+    return [`Expected limits.${name} to be a whole number from 1, got ${String(value)}.`]
+  })
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    stepsPerRun: limits.stepsPerRun ?? LIMITS.stepsPerRun,
+    sessionTurns: limits.sessionTurns ?? LIMITS.sessionTurns,
+    repeatedToolErrors: limits.repeatedToolErrors ?? LIMITS.repeatedToolErrors,
+  }
 }
 
 /**
@@ -27,7 +42,7 @@ const DEFAULT_CAPS: RunCaps = {
 export function buildPlan(
   registry: Registry,
   agentName: string,
-  caps: RunCaps = DEFAULT_CAPS,
+  caps: RunCaps = runCaps(),
 ): PlanContent | { readonly missing: string } {
   const agent = registry.agent(agentName)
   if (agent === undefined) return { missing: agentName }

@@ -13,7 +13,7 @@ import type { ThreadClient } from '../../client/thread-client.js'
 import { signalThread } from '../../client/thread-workflow.js'
 import type { ThreadSignal } from '../../client/thread-workflow.js'
 import type { Registry } from '../../definitions/known-definitions.js'
-import { buildPlan } from '../../definitions/plan/build-plan.js'
+import { buildPlan, runCaps } from '../../definitions/plan/build-plan.js'
 import type { ThreadEndpoint } from '../../definitions/thread-state.js'
 import {
   ConfigError,
@@ -21,7 +21,6 @@ import {
   ThreadError,
   ThreadNotFoundError,
 } from '../../protocol/errors.js'
-import { LIMITS } from '../../protocol/limits.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
@@ -149,11 +148,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
 }
 
 /** A plan is built for what it says of variables: nothing runs by it here. */
-const CAPS = {
-  stepsPerRun: LIMITS.stepsPerRun,
-  sessionTurns: LIMITS.sessionTurns,
-  repeatedToolErrors: LIMITS.repeatedToolErrors,
-}
+const CAPS = runCaps()
 
 interface EndpointRun {
   readonly client: ThreadClient
