@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { comparePrecedence, endpointRoute, matchRoute } from './endpoint-routes.js'
+import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
 
 function matched(names: readonly string[], method: string, path: string) {
   const routes = names.map((name) => ({ name, route: endpointRoute(name) }))
@@ -46,3 +46,13 @@ test.each(['', '/orders', 'orders/', '../x', 'a//b', '[*]/x', '[id]/[id]', 'a b'
   'a name such as %j is refused before anything starts',
   (name) => expect(() => endpointRoute(name)).toThrow('Expected thread endpoints to be named'),
 )
+
+test.each([
+  ['orders/[id]', 'orders/[number].get', true],
+  ['orders', 'orders/index', true],
+  ['orders/open', 'orders/[id]', false],
+  ['orders/[id]', 'orders/[*]', false],
+  ['orders', 'orders.post', false],
+])('whether no request tells %s and %s apart: %s', (one, other, isSame) => {
+  expect(shapeOf(endpointRoute(one)) === shapeOf(endpointRoute(other))).toBe(isSame)
+})
