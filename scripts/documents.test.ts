@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
@@ -21,6 +21,7 @@ const PAGES = globSync('**/*.md', {
 })
 /** Folders of the repository with files of ours; what a build or a run makes is not among them. */
 const FOLDERS = ['bench', 'chaos', 'docs', 'examples', 'histories', 'scripts', 'simulation', 'src', 'test']
+const NAMES = new Set(globSync(`{${FOLDERS.join()}}/**/*.ts`, { cwd: ROOT }).map((path) => basename(path)))
 const MODULES = globSync('src/*', { cwd: ROOT }).map((path) => path.slice('src/'.length))
 const text = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const bytes = (page: string): number => statSync(join(ROOT, page)).size
@@ -129,9 +130,10 @@ function pathsIn(page: string): readonly string[] {
 function isThere(path: string, page: string): boolean {
   const [top = '', ...below] = path.split('/')
   if (top === 'everthread') return `./${below.join('/')}` in doors
-  if (below.length === 0) return globSync(`{${FOLDERS.join()}}/**/${path}`, { cwd: ROOT }).length > 0
+  if (below.length === 0) return NAMES.has(path)
+  const folderOrFile = path.replace(/\/\*$/, '')
   return ['', 'src', 'test', dirname(page)].some((place) =>
-    ['', '.ts', '.test.ts'].some((end) => globSync(join(place, `${path}${end}`), { cwd: ROOT }).length > 0),
+    ['', '.ts', '.test.ts'].some((end) => existsSync(join(ROOT, place, `${folderOrFile}${end}`))),
   )
 }
 
