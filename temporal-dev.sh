@@ -17,9 +17,9 @@ help() {
   demo [--crash] [--keep]   a complete conversation on a real server; --crash kills the worker on the
                             way, --keep leaves server and Temporal UI running until Ctrl-C
   test [ARGUMENTS]          every test, or those that the arguments for vitest name
-  test --quick              what fails first, in less than three minutes: `npm run check`, the unit tests, the
-                            types, and from each tier on servers a little; says nothing of PostgreSQL, S3,
-                            killed workers and other tiers of minutes, which only `test` runs
+  test --quick              a part, in less than three minutes: `npm run check`, the unit tests, the
+                            types, and a few tests of each tier on servers; PostgreSQL, S3, killed workers
+                            and other long tiers are covered by `test` only
   up                        server, demo worker, HTTP server and Temporal UI until Ctrl-C; keeps its data
                             (HTTP on EVERTHREAD_HTTP_PORT, else 8080, else a free one)
   server                    only the server and the Temporal UI until Ctrl-C
@@ -29,7 +29,7 @@ help() {
   locate postgres           prints the folder of PostgreSQL's programs
   locate s3                 prints the path of the S3 server for tests
   locate python             prints the path of the Python that has the packages of the tests
-  doctor                    what was found where, what is missing, what to do
+  doctor                    reports what is installed where, what is missing, and what to do
   help                      this text
 
   --port N, --ui-port N     for demo, up and server (or EVERTHREAD_PORT, EVERTHREAD_UI_PORT);
@@ -42,11 +42,11 @@ help() {
   POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
   VERSITYGW_PATH             a versitygw, the S3 server for tests, of your own
   EVERTHREAD_PYTHON          a Python of your own, with the packages of test/python/requirements.txt
-  EVERTHREAD_CACHE           where downloads are kept, instead of ~/.cache/everthread
+  EVERTHREAD_CACHE           the folder for downloads, instead of ~/.cache/everthread
 END
 }
 
-# Takes the ports out of the arguments; what remains is in $remaining.
+# Removes the ports from the arguments; the rest is in $remaining.
 read_options() {
   port=${EVERTHREAD_PORT:-}
   ui_port=${EVERTHREAD_UI_PORT:-}
@@ -72,7 +72,7 @@ read_options() {
   fi
 }
 
-# connect_server [ARGUMENTS...]: the server of TEMPORAL_ADDRESS, else one of our own.
+# connect_server [ARGUMENTS...]: uses the server at TEMPORAL_ADDRESS, or starts one.
 connect_server() {
   if [ -n "${TEMPORAL_ADDRESS:-}" ]; then
     say "using the server at $TEMPORAL_ADDRESS (TEMPORAL_ADDRESS is set)"
@@ -85,7 +85,7 @@ connect_server() {
   say "server: $TEMPORAL_ADDRESS   Temporal UI: $EVERTHREAD_UI_URL"
 }
 
-# wait_for_processes [WORKER]: until Ctrl-C, or until the server or the worker ends by itself, a failure.
+# wait_for_processes [WORKER]: waits until Ctrl-C; fails if the server or the worker ends by itself.
 wait_for_processes() {
   while :; do
     if [ -n "$dev_server_pid" ] && ! process_runs "$dev_server_pid"; then
@@ -108,7 +108,7 @@ command_demo() {
   export EVERTHREAD_BLOBS_URL="file:$temporary_folder/blobs"
   run_process node examples/demo/run.ts $crash || code=$?
   if [ -n "$keep" ] && [ -n "$dev_server_pid" ] && [ "$code" -eq 0 ]; then
-    say 'server and Temporal UI go on until Ctrl-C'
+    say 'server and Temporal UI run until Ctrl-C'
     wait_for_processes
   elif [ -n "$dev_server_pid" ] && [ "$code" -eq 0 ]; then
     say 'server and Temporal UI end here; demo --keep leaves them running'
@@ -122,7 +122,7 @@ command_install() {
   ensure_python
 }
 
-# What `test --quick` runs: the unit tests, the types, and of the tests on servers those of the bundle, of activities, of the
+# The tests of `test --quick`: the unit tests, the types, and of the tests on servers those of the bundle, of activities, of the
 # store in SQLite and of kept histories, and one file of each other tier.
 quick_tests=(
   src/ scripts/ simulation/ test/types/
@@ -180,7 +180,7 @@ command_server() {
   wait_for_processes
 }
 
-# For the bench, which npm runs: installing the packages would take them from under it.
+# For the bench, which npm runs: reinstalling the packages would delete them while it uses them.
 command_install_servers() {
   ensure_test_server
   ensure_temporal_cli
@@ -189,7 +189,7 @@ command_install_servers() {
   ensure_s3_server
 }
 
-# For the tests, when vitest is run by hand: the servers that are there, without installing any.
+# For the tests, when vitest is run by hand: finds the installed servers and installs none.
 command_locate() {
   case ${1:-} in
     '')

@@ -3,7 +3,7 @@ import { defineAgent } from 'everthread'
 /** Talks to a person. */
 export const support = defineAgent({ name: 'support', sideA: { prompt: 'support_desk', maxSteps: 20 } })
 
-/** Two models talk to each other until one approves: for the support desk, in a thread of its own that stays. */
+/** Two models talk to each other until one approves: a subagent of the support desk, in a thread of its own that stays open. */
 export const research = defineAgent({
   name: 'research',
   type: 'dual_ai',

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 const folder = process.env['DEMO_FOLDER'] ?? '.everthread'
-/** The crash demo makes it slow, so that a call has a middle in which its worker can be killed. */
+/** The crash demo makes it slow, so that the worker can be killed in the middle of a call. */
 const delay = Number(process.env['DEMO_BACK_OFFICE_DELAY'] ?? 0)
 
-/** Stands for the systems that tools reach: what was done is a line in a file, whoever asked and however often. */
+/** Stands for the external systems of tools: each action, also a repeated one, is a line in a file. */
 export async function appendLine(file: string, line: string, signal?: AbortSignal): Promise<void> {
   await appendFile(join(folder, file), `${line.replaceAll('\n', ' ')}\n`)
   await wait(delay, undefined, signal && { signal })

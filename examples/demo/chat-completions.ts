@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What is read of a request in OpenAI's chat completions format. */
+/** The fields of a request in OpenAI's chat completions format that the model reads. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly { readonly function: { readonly name: string } }[]

@@ -3,11 +3,11 @@ export interface ModelChoice {
   readonly model: string
   readonly url: string
   readonly key: string
-  /** For people: which one, and why. */
+  /** For people: the model, and why it was chosen. */
   readonly why: string
 }
 
-/** By the environment: a server that speaks OpenAI's format, OpenAI, Anthropic, else the demo's own model. */
+/** By the environment: a server with OpenAI's format, OpenAI, Anthropic, else the demo's own model. */
 export function chooseModel(environment: NodeJS.ProcessEnv): ModelChoice {
   const read = (name: string): string => environment[name] ?? ''
   const [url, openai, anthropic] = [

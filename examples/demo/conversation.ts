@@ -15,7 +15,7 @@ const QUESTION = 'My new tent was wet inside after one night. What went wrong? M
 const NOTES =
   '22:40 it begins to rain\n01:15 drops at the seam above the door\n06:00 sleeping bag wet, floor dry\n'
 
-/** A person's request, a tool, and a subagent that is asked twice: a file goes in, and comes back with remarks. */
+/** A person's request, a tool, and a subagent that gets two messages: a file goes in, and comes back with remarks. */
 export async function conversation(stage: Stage): Promise<void> {
   const { threads, broken, scripted, folder } = stage
   await stage.startWorker()
@@ -50,7 +50,7 @@ function ask({ threads }: Stage): Promise<ThreadHandle> {
   })
 }
 
-/** One instance that was written to twice, ended two sessions, and is still there. */
+/** One instance that got two messages, ended two sessions, and is still open. */
 async function researchOf({ threads }: Stage, thread: ThreadHandle): Promise<ThreadHandle> {
   const { children } = await thread.snapshot()
   const [child] = children
@@ -64,7 +64,7 @@ async function researchOf({ threads }: Stage, thread: ThreadHandle): Promise<Thr
   return research
 }
 
-/** What the customer sent is as it was, and beside it what came back after each session. */
+/** The customer's file is unchanged, and beside it are the files that came back after each session. */
 function checkNotes(files: ReadonlyMap<string, string>): void {
   const remarks = [...files.values()].map((text) => text.split('←').length - 1)
   const untouched = [...files.values()].filter((text) => text === NOTES).length

@@ -8,7 +8,7 @@ import type { SeenRequest } from './demo-model.ts'
 import type { Stage } from './stage.ts'
 import { heading, table } from './terminal.ts'
 
-/** What was repeated and what was not, counted where Everthread has no say: by the model, and in the tools' files. */
+/** Which work was repeated, counted outside Everthread: by the model, and in the tools' files. */
 export async function showCrashCounts(stage: Stage, thread: ThreadHandle): Promise<void> {
   heading('Counted outside Everthread')
   checkRequests(await stage.requests())

@@ -16,10 +16,10 @@ const REQUEST = 'Order A-17, a lamp for 80 euros, arrived broken. I want a refun
 /** Long enough to be killed in; the last worker has no such delay. */
 const SLOW = { DEMO_BACK_OFFICE_DELAY: '60000' }
 const KILLS = 3
-/** Which file tells that a tool has done its work, though its call is not finished. */
+/** The files that show that a tool has acted although its call is not finished. */
 const EFFECTS: Readonly<Record<string, string>> = { open_ticket: 'tickets.txt', refund_order: 'refunds.txt' }
 
-/** The worker is killed in a model call, in a tool call, and in one of an idempotent tool; the thread goes on. */
+/** The worker is killed in a model call, in a tool call, and in a call of an idempotent tool; the thread continues. */
 export async function crash(stage: Stage): Promise<void> {
   const { threads, broken } = stage
   const killer = await createKiller(stage)
@@ -45,7 +45,7 @@ export async function crash(stage: Stage): Promise<void> {
 }
 
 interface Killer {
-  /** Kills the worker if this event tells that it is in the middle of something, and starts another. */
+  /** Kills the worker if this event shows that it is in the middle of a call, and starts another. */
   watch(event: ThreadEvent): Promise<void>
   kills(): number
 }

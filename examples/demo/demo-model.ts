@@ -5,18 +5,18 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { chatEvents, readChatRequest } from './chat-completions.ts'
 import { answerTo, speakerOf } from './demo-script.ts'
 
-/** A request as this process saw it; one with the same messages again is the same step again. */
+/** A request to this process; a second one with the same messages repeats the same step. */
 export interface SeenRequest {
   readonly speaker: string
   readonly messages: number
   outcome: 'streaming' | 'finished' | 'cut off'
 }
 
-/** Milliseconds: as fast as a person reads, so that one sees it stream. */
+/** Milliseconds: as fast as a person reads, so that the streaming is visible. */
 const WORD_DELAY = Number(process.env['DEMO_WORD_DELAY'] ?? 25)
 const seen: SeenRequest[] = []
 
-/** A language model that follows a script: deterministic, and it counts what it is asked. */
+/** A language model that follows a script: deterministic, and it counts its requests. */
 const server = createServer((request, response) => {
   if (request.method === 'GET') response.end(JSON.stringify(seen))
   else answer(request, response).catch((error: unknown) => response.destroy(error as Error))

@@ -3,25 +3,25 @@ import type { ChatAnswer, ChatMessage, ChatRequest } from './chat-completions.ts
 
 type Speaker = 'support' | 'researcher' | 'reviewer'
 
-/** What a speaker has heard since the person, or the other side, spoke last. */
+/** The part of a request since the last message of the person or of the other side. */
 interface Turn {
   readonly said: string
   /** Results of its own calls by the name of the tool; the last one of each. */
   readonly results: ReadonlyMap<string, string>
-  /** Paths of files that it was ever told of, in order. */
+  /** Paths of all files in the request, in order. */
   readonly files: readonly string[]
-  /** The subagent that stays, by what the runtime's note of subagents says. */
+  /** The resumable subagent, from the runtime's note of subagents. */
   readonly subagent: string | undefined
 }
 
-/** Who is asked is told by the tools that are offered. */
+/** The offered tools identify the prompt that makes the request. */
 export function speakerOf({ tools = [] }: ChatRequest): Speaker {
   const names = new Set(tools.map(({ function: { name } }) => name))
   if (names.has('open_ticket')) return 'support'
   return names.has('annotate') ? 'researcher' : 'reviewer'
 }
 
-/** The demo model's whole mind. */
+/** All rules of the demo model. */
 export function answerTo(request: ChatRequest): ChatAnswer {
   const turn = turnOf(request)
   switch (speakerOf(request)) {
@@ -142,7 +142,7 @@ function reviewer({ said, results }: Turn): ChatAnswer {
 }
 
 function turnOf({ messages }: ChatRequest): Turn {
-  // What the runtime adds for models at the end, such as who the subagents are, is nobody's turn.
+  // Notes that the runtime adds at the end, such as the list of subagents, are no turn of a speaker.
   const isNote = (message: ChatMessage): boolean => textOf(message).startsWith('System note:')
   const spoken = (message: ChatMessage): boolean => message.role === 'user' && !isNote(message)
   const start = messages.findLastIndex(spoken)

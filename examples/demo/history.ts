@@ -2,7 +2,7 @@ import type { ThreadHandle, ThreadClient } from 'everthread/client'
 
 import { heading, table } from './terminal.ts'
 
-/** What a conversation cost, as Temporal's own history of it tells. */
+/** The cost of a conversation, counted in its Temporal history. */
 export interface HistoryCounts {
   readonly steps: number
   readonly activities: number
@@ -15,7 +15,7 @@ export interface HistoryCounts {
 export async function countHistory(threads: ThreadClient, thread: ThreadHandle): Promise<HistoryCounts> {
   const { runId: newest } = await thread.workflow.describe()
   const runs: RunHistory[] = []
-  // A long conversation goes on in a new run, whose first event names the one before.
+  // A long conversation continues in a new run, whose first event names the previous one.
   for (let runId: string | undefined = newest; runId; runId = runs.at(-1)?.before)
     runs.push(await readRun(threads, thread.threadId, runId))
   const events = runs.flatMap((run) => run.events)

@@ -7,21 +7,21 @@ import { within } from './within.ts'
 
 export interface StartedProcess {
   readonly pid: number
-  /** What it printed after `name: ` in its first line of that form. */
+  /** The text after `name: ` in its first line of that form. */
   readonly ready: string
-  /** kill -9: no goodbye, nothing is closed in good order. */
+  /** kill -9: the process cannot close anything. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
 const running = new Map<ChildProcess, Promise<unknown>>()
 let ending = false
-// Also after a failure nothing stays behind.
+// No process is left, also after a failure.
 process.on('exit', () => running.forEach((_exited, child) => child.kill('SIGKILL')))
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 for (const [signal, code] of Object.entries(SIGNALS)) process.once(signal, () => void endAll(code))
 
-/** In good order, if that does not take long. */
+/** Ends it with SIGTERM, and with SIGKILL if that takes too long. */
 async function endAll(code: number): Promise<void> {
   ending = true
   for (const child of running.keys()) child.kill('SIGTERM')
@@ -31,9 +31,9 @@ async function endAll(code: number): Promise<void> {
 
 interface StartProcess {
   readonly environment?: NodeJS.ProcessEnv
-  /** Hears of an end that nobody asked for. */
+  /** Called when the process ends unexpectedly. */
   readonly onDeath: (error: Error) => void
-  /** Shows what it prints. */
+  /** Shows its output. */
   readonly loud?: boolean
 }
 
@@ -65,7 +65,7 @@ export async function startProcess(name: string, options: StartProcess): Promise
 
 interface Output {
   text(): string
-  /** What follows `name: ` in the first line that begins so. */
+  /** The text after `name: ` in the first line that begins so. */
   first(name: string): Promise<string>
 }
 
@@ -88,7 +88,7 @@ function readOutput({ stdout, stderr }: ChildProcess, loud: boolean): Output {
   }
 }
 
-/** What Node prints of an uncaught error begins with its sentence; its stack is of no use to a reader of the demo. */
+/** The output of Node for an uncaught error begins with its sentence; the reader of the demo does not need the stack. */
 function lastWords(output: string): string {
   const sentence = output.split('\n').find((line) => /^\w*Error\b.*: /.test(line))
   return sentence === undefined ? '' : `: ${sentence}`

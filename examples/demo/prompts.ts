@@ -14,7 +14,7 @@ export const support_desk = definePrompt({
     'ticket is unknown, look whether it is there before you open another. Say in one sentence what you do ' +
     'before you do it.',
   tools: [
-    // It stays, so it is reached by subagent_create and subagent_message.
+    // Resumable, so the model uses subagent_create and subagent_message.
     { name: 'research', resumable: { receives_messages: 'side_a', maxInstances: 3 } },
     'open_ticket',
     'find_ticket',

@@ -14,6 +14,6 @@ try {
   console.log('\ndemo: ok')
 } catch (error) {
   console.error(red(`\ndemo: failed: ${error instanceof Error ? error.message : String(error)}`))
-  // What still runs is ended at exit.
+  // Processes that still run are ended at exit.
   process.exit(1)
 }

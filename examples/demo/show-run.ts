@@ -6,14 +6,14 @@ import { brief, dim } from './terminal.ts'
 export interface ShowRun {
   readonly threads: ThreadClient
   readonly thread: ThreadHandle
-  /** A sequence: events before it are passed over. */
+  /** A sequence: earlier events are skipped. */
   readonly after?: number
-  /** Ends the watching with its reason. */
+  /** Stops watching, with its reason. */
   readonly signal?: AbortSignal
   /** Called with each event after it was shown, and awaited. */
   readonly onEvent?: (event: ThreadEvent) => Promise<void>
   readonly indent?: string
-  /** Who speaks, when events before `after` told it. */
+  /** The speaker, if events before `after` named it. */
   readonly name?: string
 }
 
@@ -23,7 +23,7 @@ const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.c
 export async function showRun(watch: ShowRun): Promise<ThreadEvent> {
   const { thread, after, signal, onEvent, indent = '' } = watch
   const speaker = createSpeaker(indent, watch.name)
-  // One that stays is asked more than once: each time it goes on where it was left.
+  // A resumable subagent gets several messages: each time it is shown from where the last one ended.
   const heard = new Map<string, number>()
   for await (const event of thread.events({
     ...(after !== undefined && { after }),
@@ -39,7 +39,7 @@ export async function showRun(watch: ShowRun): Promise<ThreadEvent> {
   throw new Error(`Expected the run of thread ${thread.threadId} to end, but its events ended before.`)
 }
 
-/** What a subagent does for one message of its parent. Gives the sequence up to which it was shown. */
+/** Shows the work of a subagent for one message of its parent. Returns the sequence up to which it was shown. */
 async function showChild(
   { threads, signal, indent = '' }: ShowRun,
   childId: string,

@@ -15,7 +15,7 @@ export async function showTranscript(thread: ThreadHandle, name: string): Promis
   }
 }
 
-/** Prints the files of a thread, and gives their texts by their paths. */
+/** Prints the files of a thread, and returns their texts by their paths. */
 export async function showFiles(thread: ThreadHandle): Promise<ReadonlyMap<string, string>> {
   heading('Files of the thread')
   const { entries } = await thread.readdirFile('/attachments')

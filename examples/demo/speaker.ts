@@ -3,15 +3,15 @@ import type { DeltaPayload } from 'everthread/client'
 import { bold, dim } from './terminal.ts'
 
 export interface Speaker {
-  /** Who speaks from now on. */
+  /** Sets the speaker of the following text. */
   name(name: string): void
-  /** A piece of an answer that is not finished. */
+  /** Writes a piece of an unfinished answer. */
   say(messageId: string, delta: DeltaPayload): void
-  /** The answer as it was stored, in the place of its pieces. */
+  /** Writes the stored answer, which replaces its pieces. */
   finish(message: { readonly id: string; readonly content: string | null }): void
 }
 
-/** Writes answers to the terminal while they are produced, each under the name of who gives it. */
+/** Writes answers to the terminal while they are produced, each with the name of its speaker. */
 export function createSpeaker(indent: string, firstName = ''): Speaker {
   let name = firstName
   let shown = { messageId: '', attempt: 0, text: '' }
@@ -33,7 +33,7 @@ export function createSpeaker(indent: string, firstName = ''): Speaker {
     say: (messageId, { attempt, text }) => write(messageId, attempt, text),
     finish({ id, content }) {
       const text = content ?? ''
-      // Pieces that were not read before the answer was stored are gone: the rest comes from the answer.
+      // Pieces that were not read before the answer was stored are deleted: the rest comes from the answer.
       const known = shown.messageId === id && text.startsWith(shown.text)
       write(id, known ? shown.attempt : 0, known ? text.slice(shown.text.length) : text)
       if (text !== '') process.stdout.write('\n')

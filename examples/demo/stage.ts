@@ -13,18 +13,18 @@ import type { StartedProcess } from './processes.ts'
 import type { desk } from './registry.ts'
 import { dim } from './terminal.ts'
 
-/** What a demo plays on: the model, a client, and workers that may die. */
+/** The processes of a demo: the model, a client, and workers that may die. */
 export interface Stage {
   readonly threads: ThreadClient<typeof desk>
-  /** What the tools did is in here. */
+  /** The folder in which the tools record their actions. */
   readonly folder: string
   /** Aborted, with the reason, when a process ended by itself. */
   readonly broken: AbortSignal
   readonly scripted: boolean
   startWorker(environment?: NodeJS.ProcessEnv): Promise<StartedProcess>
-  /** As the demo model's own process counted them. */
+  /** The requests, counted by the demo model's own process. */
   requests(): Promise<readonly SeenRequest[]>
-  /** A server that is not ours goes on: a thread whose store is gone should not stay open there. */
+  /** A server that the demo did not start keeps running: a thread whose store is deleted must not stay open there. */
   leave(thread: ThreadHandle): Promise<void>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export async function openStage({ scripted: forced }: { readonly scripted: boole
     database: process.env['EVERTHREAD_DATABASE_URL'] ?? join(folder, 'threads.db'),
     blobs: process.env['EVERTHREAD_BLOBS_URL'] ?? join(folder, 'blobs'),
   }
-  // Its own, for another worker on the same server has another store.
+  // A task queue of its own, because other workers on the same server have another store.
   const taskQueue = `everthread-demo-${randomUUID().slice(0, 8)}`
   const broken = new AbortController()
   const onDeath = (error: Error): void => broken.abort(error)

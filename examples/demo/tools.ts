@@ -6,7 +6,7 @@ import { appendLine, findLine } from './back-office.ts'
 export const open_ticket = defineTool({
   description: 'Open a ticket for the people in the workshop.',
   args: z.object({ subject: z.string(), details: z.string() }),
-  // Not idempotent: cut off by a crash it is not run again, and the model is told that the outcome is unknown.
+  // Not idempotent: after a crash it does not run again, and the model reads that the outcome is unknown.
   async execute(state, { subject, details }) {
     await appendLine('tickets.txt', `${subject}: ${details}`, state.execution?.abortSignal)
     return { status: 'success', result: `The ticket "${subject}" is open.` }
@@ -26,7 +26,7 @@ export const find_ticket = defineTool({
 export const refund_order = defineTool({
   description: 'Refund an order.',
   args: z.object({ order: z.string(), euros: z.number().positive() }),
-  // Run again after a crash, with the same key, by which the bank knows what it has booked already.
+  // Runs again after a crash, with the same key, by which the bank recognizes a repeated booking.
   idempotent: true,
   async execute(state, { order, euros }, { idempotencyKey }) {
     const line = `${order}, ${euros} euros, key ${idempotencyKey}`
@@ -49,7 +49,7 @@ export const read_file = defineTool({
 export const annotate = defineTool({
   description: 'Write a remark behind the line of a text file that has these words.',
   args: z.object({ path: z.string(), words: z.string(), remark: z.string() }),
-  // What it does to its thread counts once, however often it is run.
+  // Its writes to its thread take effect once, even if it runs again.
   idempotent: true,
   async execute(state, { path, words, remark }) {
     const text = new TextDecoder().decode((await state.readFile(path)) ?? undefined)

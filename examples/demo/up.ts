@@ -6,7 +6,7 @@ import { chooseModel } from './choose-model.ts'
 import { startProcess } from './processes.ts'
 import { heading } from './terminal.ts'
 
-/** What `./temporal-dev.sh up` keeps running: a worker, an HTTP server, and the demo model if no real one is set. */
+/** The processes of `./temporal-dev.sh up`: a worker, an HTTP server, and the demo model if no real one is set. */
 const onDeath = (error: Error): void => {
   console.error(error.message)
   process.exit(1)
@@ -18,7 +18,7 @@ await startProcess('worker', { environment, onDeath, loud: true })
 const token = randomBytes(16).toString('hex')
 const server = await startProcess('server', { environment: { DEMO_TOKEN: token }, onDeath, loud: true })
 
-// Worker and client have it from the store.
+// Worker and client read it from the store.
 const threads = new ThreadClient()
 const taskQueue = await threads.taskQueue()
 await threads.close()

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** A promise with a deadline, whose error says what was waited for. */
+/** Adds a deadline to a promise; the error names the awaited event. */
 export async function within<T>(seconds: number, what: string, promise: Promise<T>): Promise<T> {
   const signal = deadline(seconds, what)
   return Promise.race([
@@ -18,7 +18,7 @@ export function deadline(seconds: number, what: string): AbortSignal {
   return controller.signal
 }
 
-/** Looks again and again until something holds. */
+/** Polls until a condition holds. */
 export async function until(what: string, seconds: number, holds: () => Promise<boolean>): Promise<void> {
   const signal = deadline(seconds, what)
   while (!(await holds())) {

@@ -15,14 +15,14 @@ const assistant_prompt = definePrompt({
     { type: 'env', property: 'OWNER' },
     { type: 'text', content: ' of things.' },
   ],
-  // A run that lacks one is blocked until it is supplied: create({ env }), setEnv(), or the answer to the request.
+  // Without a value the run is blocked until one is supplied: create({ env }), setEnv(), or the answer to the request.
   variables: [{ name: 'OWNER', type: 'text', required: true, description: 'Whose assistant it is' }],
   tools: ['remind_me', 'list_reminders', 'forget_reminder', 'send_mail'],
 })
 
 const Reminder = z.object({ about: z.string() })
 
-/** Durable: it is due in a minute or in a year, whatever restarts meanwhile. */
+/** Durable: due in a minute or in a year, and not lost by restarts. */
 const remind = defineEffect('Reminds of something', Reminder, async (state, { about }) => {
   await state.queueMessage({ role: 'user', silent: true, content: `It is time: remind of "${about}".` })
 })
@@ -62,7 +62,7 @@ const forget_reminder = defineTool({
 const send_mail = defineTool({
   description: 'Send a mail to the owner.',
   args: z.object({ text: z.string() }),
-  // Sealed in the store, given to tools only: never in a prompt, a log or a history.
+  // Sealed in the store and passed to tools only: never in a prompt, a log or a history.
   variables: [{ name: 'MAIL_KEY', type: 'secret', required: true, description: 'Key of the mail service' }],
   async execute(state, { text }) {
     const key = await state.env('MAIL_KEY')

@@ -34,7 +34,7 @@ const find_bill = defineTool({
 
 const reception = defineAgent({ name: 'reception', sideA: { prompt: 'front_desk' } })
 
-/** Exposed and of type ai_human: calling it hands the thread over, history and all. */
+/** Exposed and of type ai_human: a call hands the thread over, with its history. */
 const billing = defineAgent({
   name: 'billing',
   sideA: { prompt: 'bills' },

@@ -18,13 +18,13 @@ const editor_desk = definePrompt({
     { name: 'TRANSLATION', type: 'text', required: false, description: 'yes: there is a translator' },
   ],
   tools: [
-    // Starts by itself before the first word of the editor, which finds its result.
+    // Starts before the editor's first step, which reads its result.
     { name: 'archivist', immediate: true },
     // One call, several children at a time, one answer.
     { name: 'researcher', fanOut: true, initUserMessageProperty: 'topic', initAgentNameProperty: 'topic' },
-    // Stays: subagent_create starts one, subagent_message writes to it.
+    // Stays open: subagent_create starts one, subagent_message writes to it.
     { name: 'proofreader', resumable: { receives_messages: 'side_a', maxInstances: 1 }, timeout: 3_600_000 },
-    // There only while TRANSLATION says so; the editor does not wait for it.
+    // Offered only while the variable TRANSLATION is set; the editor does not wait for it.
     { name: 'translator', optional: 'TRANSLATION', blocking: false, initUserMessageProperty: 'text' },
   ],
 })
@@ -75,7 +75,7 @@ const deliver = defineTool({
   execute: () => ({ status: 'success' }),
 })
 
-/** What all subagents are: of two models, and exposed. */
+/** Common to all subagents: two models, exposed as a tool. */
 const subagent = {
   type: 'dual_ai',
   exposeAsTool: true,
@@ -110,7 +110,7 @@ const translator = defineAgent({
   ...subagent,
 })
 
-/** A person, an editor, and those whom the editor has work: one of each kind of subagent. */
+/** A person, an editor, and the editor's subagents: one of each kind. */
 export const newsroom = registry({
   agents: [editor, archivist, researcher, proofreader, translator],
   prompts: [editor_desk, archive, research, proofreading, translation, colleague],

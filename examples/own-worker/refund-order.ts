@@ -9,7 +9,7 @@ import type { refundOrder } from './workflows.ts'
 export const refund_order = defineTool({
   description: 'Refund an order.',
   args: z.object({ orderId: z.string(), euros: z.number().positive() }),
-  // Safe to repeat: the workflow has the same id then.
+  // Safe to repeat: a repeated call uses the same workflow id.
   idempotent: true,
   async execute(_state, { orderId, euros }, { idempotencyKey }) {
     const { workflow } = getClient()
@@ -23,7 +23,7 @@ export const refund_order = defineTool({
         workflowIdConflictPolicy: 'USE_EXISTING',
       })
       .catch((error: unknown) => {
-        // It has ended already: its result is there.
+        // The workflow has ended already: its result is available.
         if (error instanceof WorkflowExecutionAlreadyStartedError)
           return workflow.getHandle<typeof refundOrder>(workflowId)
         throw error

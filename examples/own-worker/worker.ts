@@ -1,4 +1,4 @@
-// A worker that a team had before: one line adds threads.
+// A team's existing worker: one line adds threads.
 import { fileURLToPath } from 'node:url'
 
 import { Client } from '@temporalio/client'

@@ -22,7 +22,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
 BEAT_SECONDS = 1.0
-# What the control plane takes of a result; more belongs into files.
+# The largest result that the HTTP server accepts; put more into files.
 RESULT_BYTES = 4 * 1024 * 1024
 LONGEST_PAUSE_SECONDS = 5.0
 
@@ -77,7 +77,7 @@ async def run_worker(tools: Mapping[str, Tool], *, task_queue: str, url: str, to
         client,
         task_queue=task_queue,
         activities=activities,
-        # A stop comes with a heartbeat: by default up to a minute later.
+        # A stop arrives with a heartbeat: by default up to a minute later.
         max_heartbeat_throttle_interval=timedelta(seconds=BEAT_SECONDS),
         graceful_shutdown_timeout=timedelta(seconds=30),
     )
@@ -91,7 +91,7 @@ def _activity(name: str, tool: Tool, url: str, token: str) -> Callable[[dict], A
         try:
             await _carry_out(tool, call, url, token)
         except Refused as refused:
-            # 409 and 410: another attempt has it, it is answered, or it was ended. Nothing is left to do.
+            # 409 and 410: another attempt has the call, or it was answered or ended. Nothing is left to do.
             if refused.status not in (409, 410):
                 raise ApplicationError(f"The control plane refused: {refused}.", type="Refused") from None
         finally:
@@ -103,7 +103,7 @@ def _activity(name: str, tool: Tool, url: str, token: str) -> Callable[[dict], A
 async def _carry_out(tool: Tool, call: dict, url: str, token: str) -> None:
     place = "/".join(urllib.parse.quote(call[name], safe="") for name in ("threadId", "callId"))
     here = f"{url}/tool-calls/{place}"
-    # The same id if the answer gets lost on its way, another one in another attempt.
+    # The same id when a lost answer makes the claim repeat, another id in another attempt.
     claim = json.dumps({"claimId": str(uuid.uuid4())}).encode()
     claimed = json.loads(await _request("POST", f"{here}/claim", token, claim))
     own = claimed["token"]
@@ -137,7 +137,7 @@ async def _outcome(tool: Tool, call: ToolCall) -> dict:
         if refused.status in (401, 409, 410):
             raise
         return {"status": "error", "error": f"A file could not be read or written: {refused}."}
-    except Exception as error:  # What a tool raises is for the model to read, a timeout of its own too.
+    except Exception as error:  # The model reads what a tool raises, also the tool's own timeout.
         return {"status": "error", "error": str(error) or type(error).__name__}
 
 
@@ -147,7 +147,7 @@ async def _answer(url: str, token: str, result: dict) -> None:
         body = json.dumps(result, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         body = UNSTORABLE
-    # A server that refuses a long body closes the connection under it, which looks like a network that is down.
+    # A server that refuses a long body closes the connection while it is sent, which looks like a network failure.
     if len(body) > RESULT_BYTES:
         body = UNSTORABLE
     try:

@@ -11,7 +11,7 @@ const count_words = defineRemoteTool({
   taskQueue: 'python-tools',
   activity: 'count_words',
   timeout: 60_000,
-  // It changes nothing outside of the thread: after a crash it may run again.
+  // It changes nothing outside the thread, so it may run again after a crash.
   idempotent: true,
 })
 

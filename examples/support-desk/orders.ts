@@ -20,7 +20,7 @@ export function invoiceOf(id: string, { item, total }: Order): string {
   return `Invoice ${id}\n${item}: ${total} euros\n`
 }
 
-/** The key makes a repeated request do nothing twice. */
+/** The key makes a repeated request have no second effect. */
 export function refund(idempotencyKey: string): void {
   refunded.add(idempotencyKey)
 }

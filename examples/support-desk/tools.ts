@@ -31,6 +31,6 @@ export const refund_order = defineTool({
 export const ask_warehouse = defineTool({
   description: 'Ask the people in the warehouse. They answer when they have looked, maybe tomorrow.',
   args: z.object({ question: z.string() }),
-  // The call waits at no cost until somebody calls `thread.respond(call.id, { result })`.
+  // The call waits at no cost until a client calls `thread.respond(call.id, { result })`.
   execute: () => ({ status: 'pending' }),
 })

@@ -1,4 +1,4 @@
-# The folder for what was downloaded or built, outside the checkout so that every clone shares it, and
+# The folder for downloads and builds, outside the checkout so that every clone shares it, and
 # the locks that let two runs start at once.
 
 # A build from source takes three minutes on two cores; a lock held much longer belongs to a dead run.
@@ -21,7 +21,7 @@ make_cache_folder() {
     fail "the cache folder $cache cannot be written: set EVERTHREAD_CACHE to a folder that can."
 }
 
-# acquire_lock FILE WHAT [SECONDS]: waits for another holder, who is said to do WHAT. A lock is a symbolic
+# acquire_lock FILE WHAT [SECONDS]: waits for another holder; messages say that it does WHAT. A lock is a symbolic
 # link whose target names its holder: made atomically, readable by all.
 acquire_lock() {
   local lock=$1 what=$2 patience=${3:-$lock_patience} began=$SECONDS told='' holder
@@ -30,8 +30,8 @@ acquire_lock() {
     if [ -z "$holder" ]; then
       [ -w "$(dirname "$lock")" ] || fail "the lock $lock cannot be made: its folder cannot be written."
     elif holder_is_dead "$holder"; then
-      # Moved, not removed: of two runs that see the dead holder one wins. The worst that a lost race
-      # costs is a second download, because what is installed is renamed into place.
+      # Moved, not removed: of two runs that see the dead holder one wins. The worst result of a lost race
+      # is a second download, because an installation is renamed into place.
       mv "$lock" "$lock.dead.$$" 2>/dev/null && rm -f "$lock.dead.$$" || true
       continue
     fi
@@ -52,20 +52,20 @@ release_lock() {
 "
 }
 
-# Only a process of this machine can be known to be gone.
+# Only for a process of this machine can the script check that it has ended.
 holder_is_dead() {
   [ "${1%:*}" = "$(uname -n)" ] && ! kill -0 "${1##*:}" 2>/dev/null
 }
 
-# make_install_folder NAME: a folder beside its final place, so that a rename puts the result there. The
-# caller holds the lock of NAME, so what other runs left under that name was left by a killed one.
+# make_install_folder NAME: makes a folder beside its final place, so that a rename puts the result there. The
+# caller holds the lock of NAME, so other folders of that name were left by a killed run.
 make_install_folder() {
   rm -rf "$cache/partial-$1".*
   make_temporary_folder "$cache/partial-$1"
 }
 
-# download WHAT URL FILE NAME CHECKSUMS: an official download, taken only if it is what was published under NAME: by the pinned
-# checksum, else by the list at the URL CHECKSUMS. Five seconds to connect, and an end to a connection that delivers nothing,
+# download WHAT URL FILE NAME CHECKSUMS: an official download, kept only if it is the file published as NAME: by the pinned
+# checksum, else by the list at the URL CHECKSUMS. Connecting takes at most five seconds and a stalled connection ends,
 # so that a closed network costs seconds.
 download() {
   local what=$1 url=$2 file=$3 name=$4 checksums=$5 expected got
@@ -81,7 +81,7 @@ download() {
   return 1
 }
 
-# checksum_in FILE NAME: of a list as sha256sum writes it, or of a release as GitHub's API describes it; nothing if it is in neither.
+# checksum_in FILE NAME: prints the checksum of NAME in a list of sha256sum or in a release of GitHub's API, or nothing.
 checksum_in() {
   awk -v name="$2" '
     $2 == name || $2 == "*" name || $2 == "./" name { print tolower($1); exit }

@@ -1,4 +1,4 @@
-# The dev server: ports, flags, start, and the environment of what talks to it.
+# The dev server: ports, flags, start, and the environment of its clients.
 
 dev_server_address=''
 dev_server_ui=''
@@ -48,7 +48,7 @@ start_dev_server() {
     fi
     stop_process "$dev_server_pid"
     attempts=$((attempts + 1))
-    # Another run may have taken the free port in between: then its number, and only then, is tried anew.
+    # Another run may have taken the free port in between: only then another port is tried.
     if [ "$attempts" -ge 5 ] || ! grep -qiE 'address already in use|port .* in use|bind' "$dev_server_log"; then
       show_log_end "$dev_server_log" 10
       fail 'the dev server did not start, as shown; run ./temporal-dev.sh doctor.'
@@ -71,7 +71,7 @@ dev_server_comes_up() {
   return 1
 }
 
-# What a person set for production (an API key, TLS, a profile) must not reach a local server.
+# A person's settings for production (an API key, TLS, a profile) must not reach a local server.
 forget_temporal_environment() {
   unset TEMPORAL_ADDRESS TEMPORAL_NAMESPACE TEMPORAL_API_KEY TEMPORAL_PROFILE TEMPORAL_CODEC_ENDPOINT \
     TEMPORAL_CODEC_AUTH TEMPORAL_TLS ${!TEMPORAL_TLS_*} ${!TEMPORAL_GRPC_META_*}

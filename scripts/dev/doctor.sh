@@ -1,4 +1,4 @@
-# What was found where, what is missing, and what to do.
+# Reports what is installed where, what is missing, and what to do.
 
 doctor_problems=0
 
@@ -37,7 +37,7 @@ report_tool() {
 
 doctor_temporal_cli() {
   local name='Temporal CLI' problem
-  # In a subshell: a wrong TEMPORAL_CLI_PATH ends it with the sentence that is the report.
+  # In a subshell, because a wrong TEMPORAL_CLI_PATH ends it, with the sentence for the report.
   if problem=$( (find_temporal_cli) 2>&1); then
     find_temporal_cli
     report ok "$name" "$temporal_cli ($temporal_cli_source; $("$temporal_cli" --version))"

@@ -1,4 +1,4 @@
-# What the script says. Progress and problems go to stderr, so that stdout holds only results.
+# Messages of the script. Progress and problems go to stderr, so that stdout holds only results.
 
 say() {
   printf 'temporal-dev: %s\n' "$*" >&2
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# The last lines of a log, indented, for the reader who wants to know why something failed.
+# Prints the last lines of a log, indented, which show why something failed.
 show_log_end() {
   [ ! -s "$1" ] || tail -n "${2:-5}" "$1" | sed 's/^/  | /' >&2
 }

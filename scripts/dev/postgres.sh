@@ -1,7 +1,7 @@
-# PostgreSQL's server, which tests start themselves: POSTGRES_BIN_PATH, PATH, where Debian, Red Hat, Homebrew and
-# Postgres.app put it, Debian's package.
+# PostgreSQL's server, which tests start themselves: POSTGRES_BIN_PATH, PATH, the folders of Debian, Red Hat, Homebrew and
+# Postgres.app, or Debian's package.
 
-# pg_xact_status with xid8, dropping a database that others use.
+# The first version with pg_xact_status of an xid8 and with dropping a database in use.
 postgres_oldest=13
 postgres_bin=''
 postgres_source=''
@@ -70,7 +70,7 @@ apt_install() {
     env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$1"
 }
 
-# The package makes and starts a database of its own unless this file says otherwise.
+# Without this file the package makes and starts a database of its own.
 keep_postgres_from_starting() {
   local settings=/etc/postgresql-common/createcluster.conf
   [ ! -e "$settings" ] || return 0

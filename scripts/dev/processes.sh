@@ -1,11 +1,11 @@
 # Every process that may run long is started here, as the leader of its own process group, so that it
-# and all its descendants can be ended by that group and nothing else ever is.
+# and all its descendants can be ended by that group, and nothing else is ended.
 
 started_pids=''
 temporary_folders=''
 held_locks=''
 
-# How long an ended process may take to close in good order before it is killed, in tenths of a second:
+# How long a process may take to end after SIGTERM before it is killed, in tenths of a second:
 # a dev server needs one second, a worker that waits for a model call would take minutes.
 stop_patience=50
 
@@ -23,7 +23,7 @@ process_runs() {
   kill -0 "$1" 2>/dev/null
 }
 
-# Waits for a started process, ends what it left behind, and returns its exit code.
+# Waits for a started process, ends its remaining descendants, and returns its exit code.
 finish_process() {
   local code=0
   wait "$1" 2>/dev/null || code=$?
@@ -52,10 +52,10 @@ run_with_progress() {
   finish_process "$started_pid"
 }
 
-# Ends a process group that this script started: first politely, then for good.
+# Ends a process group that this script started: with SIGTERM, then with SIGKILL.
 stop_process() {
   local pid=$1 tries=0
-  # Forgotten only when gone: as long as the group has a member its number cannot be given to another.
+  # Removed from the list only when gone: while the group has a member, its number cannot be reused.
   if kill -TERM -- "-$pid" 2>/dev/null; then
     while kill -0 -- "-$pid" 2>/dev/null; do
       if [ "$tries" -ge "$stop_patience" ]; then

@@ -1,4 +1,4 @@
-# What the checkout itself needs: a modern Node, the packages, the build.
+# Requirements of the checkout itself: a modern Node, the packages, the build.
 
 # vitest 5 and node:sqlite need a Node newer than many machines have; the devDependency `node` brings one.
 ensure_packages() {
@@ -13,7 +13,7 @@ ensure_packages() {
   export PATH="$PWD/node_modules/.bin:$PATH"
 }
 
-# npm scripts put node_modules/.bin first in PATH: npm ci must not run on the very Node that it removes.
+# npm scripts put node_modules/.bin first in PATH, and npm ci must not run on the Node that it removes.
 install_packages() {
   local outer_path="${PATH//"$PWD/node_modules/.bin:"/}"
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-npm"

@@ -20,7 +20,7 @@ find_python() {
   fi
 }
 
-# Other requirements are another folder: checkouts of several versions share the cache.
+# Each set of requirements has its own folder, because checkouts of several versions share the cache.
 python_folder() {
   local sum
   sum=$(cksum <"$python_requirements")
@@ -35,7 +35,7 @@ ensure_python() {
   release_lock "$cache/python.lock"
 }
 
-# Made in its final place, for it holds its own path; what is without `.installed` was left by a killed run.
+# Made in its final place, because it holds its own path; one without `.installed` was left by a killed run.
 install_python() {
   local folder log
   folder=$(python_folder)
@@ -59,7 +59,7 @@ install_python() {
   say "Python: installed in $folder"
 }
 
-# macOS has a python3 that only asks to install one, so it has to be run.
+# macOS has a python3 that only offers to install one, so the script runs it.
 python3_works() {
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1
 }

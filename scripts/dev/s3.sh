@@ -5,7 +5,7 @@ versitygw_version=1.8.0
 s3_server=''
 s3_server_source=''
 
-# Without -q: that would leave after the first of several lines, and what is still writing would fail the pipe.
+# Without -q: grep would end at the first of several lines, and the writer would fail the pipe.
 s3_server_works() {
   [ -x "$1" ] && "$1" --version </dev/null 2>/dev/null | grep '^Version' >/dev/null
 }
@@ -46,7 +46,7 @@ install_s3_server() {
   say "S3 server: installed in $final"
 }
 
-# Its archives are named by `uname`, but for the architecture of 64-bit Intel.
+# Its archives are named by `uname`, except for the architecture of 64-bit Intel.
 download_s3_server() {
   local folder=$1 platform name
   platform=$(download_platform Linux Darwin) || return 1
@@ -63,7 +63,7 @@ download_s3_server() {
   fi
 }
 
-# As with the Temporal CLI, the build's caches live and die in the temporary folder.
+# As with the Temporal CLI, the build's caches are in the temporary folder.
 build_s3_server() {
   local folder=$1 what='S3 server'
   command -v go >/dev/null 2>&1 ||

@@ -1,12 +1,12 @@
 # The Temporal CLI, which holds the dev server: TEMPORAL_CLI_PATH, PATH, our cache, the official download,
 # a build from source.
 
-# The newest version that `go install` can build; the download takes the same, so that all run one server.
+# The newest version that `go install` can build; the download has the same one, so that all run the same server.
 temporal_cli_version=1.5.1
 temporal_cli=''
 temporal_cli_source=''
 
-# By the server inside, because a CLI built from source calls itself 0.0.0; updates and search attributes
+# Checked by the version of the server inside, because a CLI built from source reports 0.0.0; updates and search attributes
 # work as Everthread needs them from server 1.24 on.
 temporal_cli_works() {
   [ -x "$1" ] && "$1" --version </dev/null 2>/dev/null |
@@ -63,7 +63,7 @@ download_temporal_cli() {
   fi
 }
 
-# The build's module and build caches take gigabytes, so they live and die in the temporary folder.
+# The build's module and build caches take gigabytes, so they are in the temporary folder.
 build_temporal_cli() {
   local folder=$1 what='Temporal CLI'
   command -v go >/dev/null 2>&1 ||

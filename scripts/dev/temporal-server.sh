@@ -1,12 +1,12 @@
-# The Temporal server and its SQL tool, with which benches and chaos runs bring up a server on PostgreSQL:
+# The Temporal server and its SQL tool, with which benches and chaos runs start a server on PostgreSQL:
 # TEMPORAL_SERVER_BIN_PATH, PATH, our cache, the official download, a build from source.
 
-# The server inside the Temporal CLI of temporal-cli.sh, so that both are compared as one.
+# The same version as in the Temporal CLI of temporal-cli.sh, so that measurements on both compare.
 temporal_server_version=1.29.1
 temporal_server_bin=''
 temporal_server_source=''
 
-# By folder, because the tables that the tool makes are those of its own version: the two belong together.
+# By folder, because the tool makes the tables of its own version: server and tool belong together.
 temporal_server_works() {
   [ -x "$1/temporal-server" ] && [ -x "$1/temporal-sql-tool" ] &&
     "$1/temporal-server" --version </dev/null 2>/dev/null | grep -E '^temporal version 1\.(29|[3-9][0-9])\.' >/dev/null &&
@@ -65,7 +65,7 @@ download_temporal_server() {
   fi
 }
 
-# As with the Temporal CLI, the build's caches live and die in the temporary folder. Go names programs by their folders.
+# As with the Temporal CLI, the build's caches are in the temporary folder. Go names programs by their folders.
 build_temporal_server() {
   local folder=$1 what='Temporal server'
   command -v go >/dev/null 2>&1 ||

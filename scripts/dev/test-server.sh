@@ -61,7 +61,7 @@ java_command() {
   printf '%s' "${JAVA_HOME:+$JAVA_HOME/bin/}java"
 }
 
-# macOS has a `java` that only says that there is none, so it has to be run.
+# macOS has a `java` that only reports that there is none, so the script runs it.
 java_works() {
   "$(java_command)" -version >/dev/null 2>&1
 }
@@ -114,7 +114,7 @@ write_test_server_pom() {
 END
 }
 
-# Flags for a quick start in little memory: the SDK gives the server five seconds to come up.
+# Flags for a quick start in little memory: the SDK waits five seconds for the server.
 write_test_server_wrapper() {
   cat <<'END'
 #!/bin/sh
@@ -124,7 +124,7 @@ exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -XX:TieredStopAtLevel=1 -XX:+UseSerialG
 END
 }
 
-# Starts the server once, because a server that is only found out not to run by a test costs an hour.
+# Starts the server once: otherwise only a test would show that it does not run, which costs an hour.
 test_server_answers() {
   local port tries=0
   port=$(first_free_port 17233)
