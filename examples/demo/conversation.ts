@@ -58,8 +58,8 @@ async function researchOf({ threads }: Stage, thread: ThreadHandle): Promise<Thr
   check(children.length === 1, `expected one research, found ${children.length}`)
   const research = threads.get(child.reference)
   const [{ messages }, { status }] = await Promise.all([research.messages(), research.snapshot()])
-  const asked = messages.filter(({ role, prompt }) => role === 'user' && prompt === null).length
-  check(asked === 2, `expected the research to be asked twice, it was asked ${asked} times`)
+  const requests = messages.filter(({ role, prompt }) => role === 'user' && prompt === null).length
+  check(requests === 2, `expected two messages to the research, found ${requests}`)
   check(status === 'idle', `expected the research to stay, but it is ${status}`)
   return research
 }

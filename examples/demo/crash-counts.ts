@@ -15,14 +15,14 @@ export async function showCrashCounts(stage: Stage, thread: ThreadHandle): Promi
 
   const tickets = await linesOf(join(stage.folder, 'tickets.txt'))
   const { messages } = await thread.messages()
-  const told = messages.find(({ name }) => name === 'open_ticket')?.content ?? ''
+  const outcome = messages.find(({ name }) => name === 'open_ticket')?.content ?? ''
   console.log('  tickets.txt: open_ticket is not idempotent, so it was not run again; the model was told')
   console.log('  that its outcome is unknown, and looked')
   for (const line of tickets) console.log(`    ${line}`)
   check(tickets.length === 1, `expected one line in tickets.txt, found ${tickets.length}`)
   check(
-    told.includes('unknown'),
-    `expected the model to be told that the outcome is unknown, it read: ${told}`,
+    outcome.includes('unknown'),
+    `expected the model to read that the outcome is unknown, it read: ${outcome}`,
   )
 
   const refunds = await linesOf(join(stage.folder, 'refunds.txt'))

@@ -77,7 +77,7 @@ test('demo --keep leaves the server up until Ctrl-C', async () => {
   const checkout = createCheckout()
   checkout.file('examples/demo/run.ts', "console.log('demo: ok')")
   const run = checkout.run(['demo', '--keep'])
-  await until('the demo to end', () => run.output().includes('go on until Ctrl-C'))
+  await until('the demo to end', () => run.output().includes('run until Ctrl-C'))
   expect(startedPids(checkout).every(isRunning)).toBe(true)
   process.kill(run.pid, 'SIGINT')
   expect(await run.ended).toBe(130)
