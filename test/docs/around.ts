@@ -14,7 +14,7 @@ const refund_order = defineTool({
   needsApproval: true,
   execute: () => ({ status: 'success' }),
 })
-export const desk = registry({
+export const support = registry({
   agents: [defineAgent({ name: 'support', sideA: { prompt: 'desk' } })],
   prompts: [
     definePrompt({
@@ -72,7 +72,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
   effects: {
     'agents.ts': {
       after: registryOf(
-        'desk',
+        'support',
         "tools: ['close_case']",
         'tools: { close_case }, effects: { ask_satisfaction }',
       ),
@@ -81,7 +81,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
   hooks: {
     'agents.ts': {
       after: registryOf(
-        'desk',
+        'support',
         "hooks: ['mask_card_numbers', 'office_hours']",
         'hooks: [mask_card_numbers, office_hours]',
       ),
@@ -94,7 +94,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
   },
   models: { 'agents.ts': { before: SUPPORT } },
-  'other-languages': { 'agents.ts': { before: SUPPORT.replace('desk = registry', 'studio = registry') } },
+  'other-languages': { 'agents.ts': { before: SUPPORT } },
   'own-workflows': { 'agents.ts': { before: SUPPORT } },
   subagents: {
     'newsroom.ts': {

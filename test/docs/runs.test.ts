@@ -151,7 +151,7 @@ test('subagents: a fan-out is answered once, the archivist starts by itself', as
 
 test('hooks: a card number is masked, and a closed desk asks no model', async () => {
   const page = await open('docs/guide/hooks.md')
-  const env = await page.work('agents.ts', 'desk', scriptedModel([{ text: 'I see 4111111111111111.' }]))
+  const env = await page.work('agents.ts', 'support', scriptedModel([{ text: 'I see 4111111111111111.' }]))
   const thread = await env.threads.create({ agent: 'support', message: 'My card is 4111111111111111.' })
   expect((await thread.waitUntilIdle()).reply?.content).toBe('I see [card number].')
 })
@@ -159,7 +159,7 @@ test('hooks: a card number is masked, and a closed desk asks no model', async ()
 test('effects: one is scheduled with the call', async () => {
   const page = await open('docs/guide/effects.md')
   const chat = scriptedModel([calls('close_case', { orderId: 'A-17' }), { text: 'Closed.' }])
-  const env = await page.work('agents.ts', 'desk', chat)
+  const env = await page.work('agents.ts', 'support', chat)
   const thread = await env.threads.create({ agent: 'support', message: 'That is all.' })
   await thread.waitUntilIdle()
   expect((await thread.snapshot()).effects).toMatchObject([{ name: 'ask_satisfaction' }])
@@ -177,7 +177,7 @@ test('variables: a blocked run goes on with the values', async () => {
 test('threads, events, HTTP: a service makes, follows and serves threads', async () => {
   const page = await open('docs/guide/threads.md')
   const chat = scriptedModel(() => ({ text: 'It is on its way.' }))
-  const env = await page.work('agents.ts', 'desk', chat)
+  const env = await page.work('agents.ts', 'support', chat)
   await page.load('service.ts')
   expect((await env.threads.get('ticket-17').snapshot()).status).toBe('terminated')
 
