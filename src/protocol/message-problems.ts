@@ -7,7 +7,7 @@ import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
 import type { ReopenedThread } from './messages.js'
-import type { ToldOperation } from './operations.js'
+import type { OutboundOperation } from './operations.js'
 import { isName, isObject, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
@@ -177,7 +177,7 @@ function describe(value: unknown): string {
 }
 
 /** The required fields of each kind of operation on another thread. */
-const FITS: Readonly<Record<ToldOperation['kind'], (operation: Fields) => boolean>> = {
+const FITS: Readonly<Record<OutboundOperation['kind'], (operation: Fields) => boolean>> = {
   queue_message: ({ id, role }) => isId(id) && (role === 'user' || role === 'assistant'),
   queue_tool: ({ id, name }) => queueToolProblem({ toolCallId: id, name }) === undefined,
   schedule_effect: ({ id, dueAt }) => isId(id) && Number.isFinite(dueAt),
@@ -200,7 +200,9 @@ function fits(operation: unknown): boolean {
   const { kind } = operation
   // This version must not apply a kind of a later one.
   return (
-    typeof kind === 'string' && Object.hasOwn(FITS, kind) && FITS[kind as ToldOperation['kind']](operation)
+    typeof kind === 'string' &&
+    Object.hasOwn(FITS, kind) &&
+    FITS[kind as OutboundOperation['kind']](operation)
   )
 }
 

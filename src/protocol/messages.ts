@@ -1,4 +1,4 @@
-import type { ToldOperation } from './operations.js'
+import type { OutboundOperation } from './operations.js'
 import type { Side } from './plan.js'
 import type { LastRun, PreparedChild } from './status.js'
 import type { Millis } from './time.js'
@@ -136,7 +136,7 @@ export interface ChildReport {
 
 /** Operations of a parent or child on this thread; their rows are in the store. */
 export interface Operations {
-  readonly operations: readonly ToldOperation[]
+  readonly operations: readonly OutboundOperation[]
 }
 
 /** The prefix of thread and message ids that are reserved for this package. */

@@ -42,10 +42,10 @@ export type ThreadOperation =
       readonly reports: number
     }
   /** An operation on a parent or child: its rows are in the store, and its workflow gets an outbound signal. */
-  | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
+  | { readonly kind: 'tell'; readonly to: string; readonly operation: OutboundOperation }
 
 /** An operation of one thread on another. */
-export type ToldOperation = Extract<
+export type OutboundOperation = Extract<
   ThreadOperation,
   {
     readonly kind:
