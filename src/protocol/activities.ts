@@ -103,7 +103,7 @@ export type CallModelAnswer =
       /** The answer has text or files. */
       readonly text: boolean
       /** The text was truncated by its limit of length, and there are no calls. */
-      readonly cut?: true
+      readonly truncated?: true
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]
@@ -177,7 +177,7 @@ export interface ResultAnswer {
   /** The call has added a message of its side to the transcript. */
   readonly text?: true
   /** The call had already ended, and nothing was stored: the facts of the input wait for the next activity. */
-  readonly untold?: true
+  readonly storedNothing?: true
 }
 
 /**

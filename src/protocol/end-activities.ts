@@ -89,7 +89,7 @@ export interface SettleInput extends ActivityInput {
    * Operations of the run whose answers never reached the workflow: the settle returns the effects that they committed
    * on their thread (T9).
    */
-  readonly unheard?: readonly string[]
+  readonly unacknowledged?: readonly string[]
   readonly snapshot: ControlSnapshot
   /** Sides whose prompts have been active under the agent; absent: none. A reopened thread needs them. */
   readonly activeSides?: readonly Side[]
@@ -124,7 +124,7 @@ export interface ThreadClose {
 
 export interface SettleAnswer {
   readonly type: 'settled'
-  /** The operations that were committed with `unheard` and `givenUp`. */
+  /** The operations that were committed with `unacknowledged` and `givenUp`. */
   readonly operations?: readonly ThreadOperation[]
   /**
    * The thread was terminated before it started, its first call was interrupted and is unacknowledged, and the thread is to

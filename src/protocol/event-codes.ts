@@ -90,7 +90,7 @@ export type WarningCode =
   /** An invalid signal to stop was skipped; `message` names the problem. */
   | 'stop_skipped'
   /** An outbound signal was refused, because too many are pending. */
-  | 'tells_full'
+  | 'outbound_full'
   /** The writes of a tool to another thread were dropped, because that thread was closed. */
   | 'thread_closed'
   /** A queued tool was skipped: its signal was invalid, the store does not have it, or its run could not begin. */

@@ -190,9 +190,9 @@ const FITS: Readonly<Record<OutboundOperation['kind'], (operation: Fields) => bo
 /** Explains what is wrong with the input of an `operations` signal; undefined if all of its operations are valid. */
 export function operationsProblem(input: unknown): string | undefined {
   const operations = isObject(input) ? input['operations'] : undefined
-  if (Array.isArray(operations) && operations.length <= LIMITS.waitingTells && operations.every(fits))
+  if (Array.isArray(operations) && operations.length <= LIMITS.outboundSignals && operations.every(fits))
     return undefined
-  return `Expected { operations }, a list of at most ${LIMITS.waitingTells} operations on another thread.`
+  return `Expected { operations }, a list of at most ${LIMITS.outboundSignals} operations on another thread.`
 }
 
 function fits(operation: unknown): boolean {

@@ -35,14 +35,14 @@ export type ThreadOperation =
    * the highest in use.
    */
   | {
-      readonly kind: 'came_late'
+      readonly kind: 'postpone_messages'
       readonly ids: readonly string[]
       readonly runs: number
       readonly settles: number
       readonly reports: number
     }
   /** An operation on a parent or child: its rows are in the store, and its workflow gets an outbound signal. */
-  | { readonly kind: 'tell'; readonly to: string; readonly operation: OutboundOperation }
+  | { readonly kind: 'signal_thread'; readonly to: string; readonly operation: OutboundOperation }
 
 /** An operation of one thread on another. */
 export type OutboundOperation = Extract<
