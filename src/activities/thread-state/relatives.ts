@@ -127,7 +127,7 @@ async function isDeferredChild(db: Reader, { id, parent_thread_id: parent }: Thr
 /** The warning for a thread that has closed since the call opened it (R3). */
 const THREAD_CLOSED: Fact = fact('runtime.warning', {
   code: 'thread_closed',
-  message: 'The writes of a tool to another thread were dropped: that thread has been closed since.',
+  message: 'What a tool did to another thread was dropped, because that thread was closed.',
 })
 
 async function isOpen(db: Reader, threadId: string): Promise<boolean> {
