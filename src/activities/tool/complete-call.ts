@@ -15,7 +15,7 @@ import type { RemoteAnswerRow, RemoteRecord, UnansweredRow } from '../../store/c
 import { closeRequests, findRequest } from '../../store/calls/requests.js'
 import { listNestedToolCalls } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
-import { FileError } from '../../store/files/file-row.js'
+import { FileError } from '../../store/files/file-checks.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import { findOperation } from '../../store/operations.js'
 import type { Reader, Store, Writer } from '../../store/store.js'

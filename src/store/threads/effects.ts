@@ -95,7 +95,7 @@ export async function findEffectSenders(
     .execute()
   const senders = rows.filter(({ id: sender, answer, detail }) =>
     [...operationsIn(answer), ...operationsIn(detail)].some((one) => {
-      const [target, done] = one.kind === 'tell' ? [one.to, one.operation] : [sender, one]
+      const [target, done] = one.kind === 'signal_thread' ? [one.to, one.operation] : [sender, one]
       return target === threadId && done.kind === 'schedule_effect' && done.id === effectId
     }),
   )
