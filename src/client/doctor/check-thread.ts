@@ -251,7 +251,9 @@ async function findUnknownEffects(
   const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
   const store = await doctor.context.store()
   // An effect that has run since is in neither list.
-  const scheduled = new Set((await store.read((db) => listScheduledEffects(db, threadId))).map(({ id }) => id))
+  const scheduled = new Set(
+    (await store.read((db) => listScheduledEffects(db, threadId))).map(({ id }) => id),
+  )
   return {
     effects: candidates.filter(({ id }) => scheduled.has(id) && !known.has(id)),
     room: LIMITS.effects - effects.length,

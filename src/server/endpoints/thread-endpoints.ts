@@ -299,7 +299,8 @@ function signalWorkflows(
   { threadId, parent }: Sender,
 ): (operation: ThreadOperation) => Promise<void> {
   return async (operation) => {
-    if (operation.kind !== 'signal_thread') return deliver(context, { to: threadId, from: undefined, operation })
+    if (operation.kind !== 'signal_thread')
+      return deliver(context, { to: threadId, from: undefined, operation })
     const { to, operation: inner } = operation
     await deliver(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
   }
