@@ -118,10 +118,8 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
       )
-      expect(await runSettle(desk, settleInput({ unacknowledged: ['c'] }))).toEqual({
-        type: 'settled',
-        operations,
-      })
+      const answer = await runSettle(desk, settleInput({ unacknowledged: ['c'] }))
+      expect(answer).toEqual({ type: 'settled', operations })
       expect(await runSettle(desk, settleInput())).toEqual({ type: 'settled' })
     }))
 
@@ -178,13 +176,11 @@ describe('the end of a run', () => {
         const second = { id: `${id}n1`, key: activationId({ run: 1, step: 1 }, 1) }
         await insertOperation(tx, { ...row, ...second, state: 'drained', detail })
       })
-      const unacknowledged = [activationId({ run: 1, step: 1 }, 1), 'model_1_1']
-      expect(await runSettle(desk, settleInput({ unacknowledged }))).toMatchObject({
-        operations: [note('m')],
-      })
+      const input = settleInput({ unacknowledged: [activationId({ run: 1, step: 1 }, 1), 'model_1_1'] })
+      expect(await runSettle(desk, input)).toMatchObject({ operations: [note('m')] })
     }))
 
-  test('T8 what is told of unacknowledged calls fits into an answer', () =>
+  test('T8 the operations of unacknowledged calls fit into an answer', () =>
     withDesk({}, async (desk) => {
       const operations = Array.from({ length: 1000 }, (_, index) => {
         return { kind: 'remove_queued', id: `${index}`.padStart(80, 'x') } as const
