@@ -15,7 +15,7 @@ describe('docs/errors.md names each code of the source, and no other', () => {
       ...found('src/server', /problemResponse\(\s*\w+,\s*\d{3},\s*'(\w+)'/g),
       ...found('src/server', /\bcode[:=] ?'(\w+)'/g),
       ...found('src/protocol/errors.ts', /super\(\s*'(\w+)'/g),
-      ...members('src/store/files/file-row.ts', 'FileErrorCode').map((code) => `file_${code}`),
+      ...members('src/store/files/file-checks.ts', 'FileErrorCode').map((code) => `file_${code}`),
       ...members('src/client/remote-calls.ts', 'RemoteCallProblem').map((code) => `call_${code}`),
     ]
     expect(documented('Over HTTP, and of the client')).toEqual(sorted(own))

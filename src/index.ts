@@ -20,7 +20,7 @@ export {
   ThreadTerminatedError,
   WaitTimeoutError,
 } from './protocol/errors.js'
-export { FileError } from './store/files/file-row.js'
+export { FileError } from './store/files/file-checks.js'
 export { StoreError } from './store/store-error.js'
 
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'

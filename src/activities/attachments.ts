@@ -1,7 +1,7 @@
 import type { AttachmentRef } from '../protocol/message.js'
 import type { Micros } from '../protocol/time.js'
-import { attachmentRef, freeAttachmentPath, statFile } from '../store/files/attachments.js'
-import { copyFile } from '../store/files/files.js'
+import { attachmentRef, freeAttachmentPath } from '../store/files/attachments.js'
+import { statFile, copyFile } from '../store/files/files.js'
 import type { Reader, Writer } from '../store/store.js'
 
 /**

@@ -15,9 +15,9 @@ import {
   sealResult,
 } from '../store/calls/remote-calls.js'
 import type { RemoteKey, RemoteRecord, StagedFile } from '../store/calls/remote-calls.js'
-import { statFile } from '../store/files/attachments.js'
+import { statFile } from '../store/files/files.js'
 import type { StoredBlob } from '../store/files/blob-store.js'
-import { filePathProblem } from '../store/files/file-row.js'
+import { filePathProblem } from '../store/files/file-checks.js'
 import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
 import { findThread } from '../store/threads/threads.js'

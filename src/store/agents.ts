@@ -1,17 +1,19 @@
 import type { Insertable, Selectable } from 'kysely'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { AgentsTable } from './schema.js'
+import type { Schema } from './schema.js'
 import type { Reader, Writer } from './store.js'
 import type { Micros } from '../protocol/time.js'
 
 /** An agent that a worker runs. */
-export type AgentRecord = Decoded<Selectable<AgentsTable>, { expose_as_tool: boolean }>
+export type AgentRecord = Decoded<Selectable<Schema['agents']>, { expose_as_tool: boolean }>
 
-const codec = rowCodec<Selectable<AgentsTable>, { expose_as_tool: boolean }>({ flags: ['expose_as_tool'] })
+const codec = rowCodec<Selectable<Schema['agents']>, { expose_as_tool: boolean }>({
+  flags: ['expose_as_tool'],
+})
 
 interface WorkersAgents {
-  readonly agents: readonly Omit<Insertable<AgentsTable>, 'updated_at'>[]
+  readonly agents: readonly Omit<Insertable<Schema['agents']>, 'updated_at'>[]
   readonly now: Micros
 }
 

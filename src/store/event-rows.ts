@@ -15,7 +15,7 @@ export interface StoredEvent {
 }
 
 /** The events of a row; the last event has the sequence of the row. */
-export interface EventRow {
+interface EventRow {
   readonly first_sequence: number
   readonly sequence: number
   /** JSON of `Name`s: every id that the events are about, once. */

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Fact } from '../protocol/facts.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
-import type { EventRow, StoredEvent } from './event-rows.js'
+import type { StoredEvent } from './event-rows.js'
 import { HIGHEST_INT } from './schema.js'
-import type { AllEventsPage, EventOfThread, ReadAllEvents, Reader, Writer } from './store.js'
+import type { Schema } from './schema.js'
+import type { Reader, Store, Writer } from './store.js'
 import { pipeline } from './transaction.js'
 import { toMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
@@ -130,10 +132,7 @@ interface EventPlace {
   readonly id: number
 }
 
-interface PlacedRow extends EventRow, EventPlace {
-  readonly thread_id: string
-  readonly at: Micros
-}
+type PlacedRow = Omit<Selectable<Schema['events']>, 'id'> & EventPlace
 
 /** What a driver provides: settled rows after that place, in order. */
 export type SettledRows = (
@@ -146,15 +145,15 @@ const BEGINNING: EventPlace = { writer: '0', id: 0 }
 export async function readAllEvents(
   db: Reader,
   settledRows: SettledRows,
-  { after, rows: limit }: ReadAllEvents,
-): Promise<AllEventsPage> {
+  { after, rows: limit }: Parameters<Store['readAllEvents']>[0],
+): ReturnType<Store['readAllEvents']> {
   const place = after === null ? BEGINNING : placeOf(after)
   const rows = await settledRows(db, { after: place, limit })
   const { writer, id } = rows.at(-1) ?? place
   return { events: rows.flatMap(eventsOf), next: `${writer}.${id}` }
 }
 
-function eventsOf(row: PlacedRow): readonly EventOfThread[] {
+function eventsOf(row: PlacedRow): Awaited<ReturnType<Store['readAllEvents']>>['events'] {
   return unpackEvents(row).map((event) => ({ ...event, at: row.at, threadId: row.thread_id }))
 }
 

@@ -1,12 +1,12 @@
 import type { BlobStore } from './files/blob-store.js'
 import { openDirectoryBlobs } from './files/directory-blobs.js'
-import { renewStoreId } from './migrations/migrate.js'
+import { renewStoreId } from './migrations/schema-version.js'
 import { isPostgres, postgresName } from './postgres/postgres-place.js'
 import { createSecretBox, secretKeys } from './secret-box.js'
-import { openSqlite } from './sqlite/open-sqlite.js'
+import { openSqlite } from './sqlite/sqlite-database.js'
 import { StoreError } from './store-error.js'
 import { storeLocation } from './store-location.js'
-import type { BlobLocation, StoreLocation, StoreOptions } from './store-location.js'
+import type { StoreOptions } from './store-location.js'
 import type { Database, Store } from './store.js'
 import { assertSecretsOpen } from './threads/variables.js'
 
@@ -28,8 +28,10 @@ export async function openStore(options: StoreOptions = {}): Promise<Store> {
   }
 }
 
+type Location = ReturnType<typeof storeLocation>
+
 /** A store without keys. @throws StoreError */
-async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets'>> {
+async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
   const blobs = await openBlobs(location.blobs)
   const database = await openDatabase(location.database)
   let closing: Promise<void> | undefined
@@ -64,16 +66,16 @@ async function openPlaces(location: StoreLocation): Promise<Omit<Store, 'secrets
 /** `pg` is loaded only for PostgreSQL. */
 async function openDatabase(place: string): Promise<Database> {
   if (!isPostgres(place)) return openSqlite(place)
-  const { openPostgres } = await import('./postgres/open-postgres.js')
+  const { openPostgres } = await import('./postgres/postgres-database.js')
   return openPostgres(place)
 }
 
 const CLOSED = 'Expected an open store, got one that was closed: open it again with openStore'
 
 /** @throws ConfigError, StoreError */
-async function openBlobs(location: BlobLocation): Promise<BlobStore> {
+async function openBlobs(location: Location['blobs']): Promise<BlobStore> {
   if (typeof location === 'string') return openDirectoryBlobs(location)
-  const { openS3Blobs } = await import('./s3/open-s3-blobs.js')
+  const { openS3Blobs } = await import('./s3/s3-blobs.js')
   return openS3Blobs(location)
 }
 
@@ -141,7 +143,7 @@ export async function prepareStore(
 ): Promise<PreparedStore> {
   const { database } = storeLocation(options)
   if (isPostgres(database)) {
-    const { migratePostgres } = await import('./postgres/open-postgres.js')
+    const { migratePostgres } = await import('./postgres/postgres-database.js')
     await migratePostgres(database)
   }
   // Opening a SQLite file migrates it. Database and blobs both have to be usable.

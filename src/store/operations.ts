@@ -12,7 +12,7 @@
 import type { Selectable } from 'kysely'
 import { rowCodec } from './row-codec.js'
 import type { Decoded } from './row-codec.js'
-import type { OperationsTable } from './schema.js'
+import type { Schema } from './schema.js'
 import type { Reader, Writer } from './store.js'
 import type { Micros } from '../protocol/time.js'
 
@@ -25,7 +25,7 @@ export type OperationState = 'drained' | 'waiting' | 'started' | 'finished'
 type Columns = { state: OperationState; answer: unknown; detail: unknown }
 
 /** The row of an operation. `answer` is the answer of its activity once it is finished. */
-export type OperationRecord = Decoded<Selectable<OperationsTable>, Columns>
+export type OperationRecord = Decoded<Selectable<Schema['operations']>, Columns>
 
 export type NewOperation = Pick<
   OperationRecord,
@@ -36,7 +36,7 @@ export type NewOperation = Pick<
 /** The columns that say what an operation belongs to; those that are left out are null. */
 export type OperationPlace = Partial<Pick<OperationRecord, 'run' | 'step' | 'side' | 'number' | 'key'>>
 
-const codec = rowCodec<Selectable<OperationsTable>, Columns>({ json: ['answer', 'detail'] })
+const codec = rowCodec<Selectable<Schema['operations']>, Columns>({ json: ['answer', 'detail'] })
 
 export async function findOperation(
   db: Reader,

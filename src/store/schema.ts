@@ -34,7 +34,7 @@ interface CommitsTable {
   committed_at: Micros
 }
 
-export interface ThreadsTable {
+interface ThreadsTable {
   id: string
   agent: string
   account: string | null
@@ -74,7 +74,7 @@ interface ThreadTagsTable {
   thread_id: string
 }
 
-export interface MessagesTable {
+interface MessagesTable {
   id: string
   thread_id: string
   /** Place in the transcript, from 1; null while queued. It is set once and never changes (T3). */
@@ -111,7 +111,7 @@ export interface MessagesTable {
   traceparent: string | null
 }
 
-export interface ToolCallsTable {
+interface ToolCallsTable {
   thread_id: string
   id: string
   message_id: string
@@ -135,7 +135,7 @@ export interface ToolCallsTable {
   finished_at: Micros | null
 }
 
-export interface OperationsTable {
+interface OperationsTable {
   thread_id: string
   /** Made from the columns below, and never taken apart to read them. */
   id: string
@@ -169,7 +169,7 @@ export interface OperationsTable {
   finished_at: Micros | null
 }
 
-export interface RunsTable {
+interface RunsTable {
   thread_id: string
   number: number
   trigger_kind: string
@@ -191,7 +191,7 @@ export interface RunsTable {
   traceparent: string | null
 }
 
-export interface ChildrenTable {
+interface ChildrenTable {
   parent_thread_id: string
   reference: string
   /** The call that made it. */
@@ -220,7 +220,7 @@ export interface ChildrenTable {
   closed_at: Micros | null
 }
 
-export interface FilesTable {
+interface FilesTable {
   thread_id: string
   path: string
   /** Path of the folder that holds it; '/' at the top. */
@@ -295,7 +295,7 @@ interface ErrorsTable {
 
 /** The tables of requests, delayed work, variables, cuts of the context and agents, as Kysely sees them. */
 
-export interface PendingTable {
+interface PendingTable {
   thread_id: string
   id: string
   /** approval, call, variables. */
@@ -319,7 +319,7 @@ export interface PendingTable {
   answer_digest: string | null
 }
 
-export interface EffectsTable {
+interface EffectsTable {
   thread_id: string
   id: string
   name: string
@@ -333,7 +333,7 @@ export interface EffectsTable {
   error: string | null
 }
 
-export interface VariablesTable {
+interface VariablesTable {
   thread_id: string
   name: string
   /** text or secret. */
@@ -346,7 +346,7 @@ export interface VariablesTable {
   for_graph: number
 }
 
-export interface BoundariesTable {
+interface BoundariesTable {
   id: Generated<number>
   thread_id: string
   side: string
@@ -363,7 +363,7 @@ export interface BoundariesTable {
 }
 
 /** The agents that workers run, for lists. */
-export interface AgentsTable {
+interface AgentsTable {
   name: string
   type: string
   title: string | null

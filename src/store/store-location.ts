@@ -23,9 +23,9 @@ export interface StoreOptions {
 }
 
 /** An absolute path of a folder, or a bucket. */
-export type BlobLocation = string | S3Location
+type BlobLocation = string | S3Location
 
-export interface StoreLocation {
+interface StoreLocation {
   readonly database: string
   readonly blobs: BlobLocation
 }

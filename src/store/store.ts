@@ -37,34 +37,22 @@ export interface Store {
   close(): Promise<void>
 }
 
-export interface ReadAllEvents {
+interface ReadAllEvents {
   /** `next` of the previous page; null starts at the first event. */
   readonly after: string | null
   /** At most this many rows of the table are read; a row has up to 64 events. */
   readonly rows: number
 }
 
-export interface EventOfThread extends StoredEvent {
+interface EventOfThread extends StoredEvent {
   readonly threadId: string
 }
 
-export interface AllEventsPage {
+interface AllEventsPage {
   readonly events: readonly EventOfThread[]
   /** An opaque cursor for the next page, also if this page is empty. */
   readonly next: string
 }
 
 /** What a driver provides: the database with the rows of threads. It reports every failure as a StoreError. */
-export interface Database {
-  /** See `Store.id`. */
-  readonly id: string
-  /** See `Store.read`. */
-  read<T>(work: (db: Reader) => Promise<T>): Promise<T>
-  /** See `Store.write`. */
-  write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
-  readonly watch: Store['watch']
-  /** See `Store.readAllEvents`. */
-  readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
-  /** Waits for the transaction in flight first. */
-  close(): Promise<void>
-}
+export type Database = Omit<Store, 'blobs' | 'secrets'>

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FileChunk } from '../../src/definitions/thread-state.js'
-import { statFile } from '../../src/store/files/attachments.js'
-import { putFile } from '../../src/store/files/files.js'
+import { statFile, putFile } from '../../src/store/files/files.js'
 import { listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
 import { NOW, withThread } from './buffered-call.js'

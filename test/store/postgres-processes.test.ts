@@ -15,7 +15,7 @@ import { until } from '../support/until.js'
 import { makeThread, NOW } from './conformance/with-store.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
-import { WATCH_FALLBACK } from '../../src/store/postgres/watch-postgres.js'
+import { WATCH_FALLBACK } from '../../src/store/postgres/postgres-watch.js'
 
 let folder = ''
 let database: PostgresDatabase

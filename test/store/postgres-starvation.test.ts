@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { migratePostgres, openPostgres } from '../../src/store/postgres/open-postgres.js'
+import { migratePostgres, openPostgres } from '../../src/store/postgres/postgres-database.js'
 import type { Database, Reader, Writer } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads/threads.js'
 import { createDatabase } from '../support/postgres-database.js'

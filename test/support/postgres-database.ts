@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { migratePostgres } from '../../src/store/postgres/open-postgres.js'
+import { migratePostgres } from '../../src/store/postgres/postgres-database.js'
 import { makeStoreId } from '../../src/store/store-location.js'
 
 export interface PostgresDatabase {

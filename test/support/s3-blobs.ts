@@ -1,6 +1,6 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
 import type { BlobStore } from '../../src/store/files/blob-store.js'
-import { openS3Blobs } from '../../src/store/s3/open-s3-blobs.js'
+import { openS3Blobs } from '../../src/store/s3/s3-blobs.js'
 import { parseS3Url } from '../../src/store/s3/s3-location.js'
 import type { TestBucket } from './s3-bucket.js'
 

@@ -9,18 +9,12 @@
  * F2: the commit removes before it creates, so a path may change between file and folder.
  * F3: an attachment whose path was taken before the commit gets another path; the commit returns both.
  */
-import { freeAttachmentPath, statFile } from '../../store/files/attachments.js'
+import { freeAttachmentPath } from '../../store/files/attachments.js'
 import {
-  checkFilePath,
-  FileError,
+  statFile,
   fileFromRow,
   fileToRow,
-  folderOf,
-  foldersAbove,
   folderToRow,
-} from '../../store/files/file-row.js'
-import type { StoredFile } from '../../store/files/file-row.js'
-import {
   fileStats,
   findFiles,
   listFolder,
@@ -30,7 +24,8 @@ import {
   removeFile,
   removeFolder,
 } from '../../store/files/files.js'
-import type { FileStats } from '../../store/files/files.js'
+import { checkFilePath, FileError, folderOf, foldersAbove } from '../../store/files/file-checks.js'
+import type { StoredFile, FileStats } from '../../store/files/files.js'
 import type { Store, Writer } from '../../store/store.js'
 import { createTurns } from './journal.js'
 import type { CallGate } from './journal.js'

@@ -23,7 +23,7 @@ import type {
   RemoteRecord,
   UnansweredRow,
 } from '../../store/calls/remote-calls.js'
-import { FileError } from '../../store/files/file-row.js'
+import { FileError } from '../../store/files/file-checks.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { activeTraceparent } from '../../telemetry/spans.js'

@@ -24,7 +24,7 @@ import {
 import { SIGNALS } from '../../protocol/messages.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
-import { FileError } from '../../store/files/file-row.js'
+import { FileError } from '../../store/files/file-checks.js'
 import { findThread } from '../../store/threads/threads.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody } from '../file-response.js'

@@ -6,7 +6,7 @@ import { digestOf } from '../digest.js'
 import { findOperation } from '../operations.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { PendingTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import { findChild } from '../threads/children.js'
 import { lastRun } from '../threads/runs.js'
@@ -29,12 +29,12 @@ type Columns = {
 }
 
 /** A request for an answer from outside. Its row holds the decision; the message to the workflow only points to it. */
-export type PendingRecord = Decoded<Selectable<PendingTable>, Columns>
+export type PendingRecord = Decoded<Selectable<Schema['pending']>, Columns>
 
 export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requested_at'> &
   Partial<Pick<PendingRecord, 'call_id' | 'tool_name' | 'digest' | 'detail'>>
 
-const codec = rowCodec<Selectable<PendingTable>, Columns>({ json: ['detail', 'answer'] })
+const codec = rowCodec<Selectable<Schema['pending']>, Columns>({ json: ['detail', 'answer'] })
 
 /** Returns false, and changes nothing, if the request exists. */
 export async function insertRequest(tx: Writer, request: NewRequest): Promise<boolean> {
@@ -207,7 +207,7 @@ export async function openRequests(
   return rows.map(requestFromRow)
 }
 
-export function requestFromRow(row: Selectable<PendingTable>): PendingRecord {
+export function requestFromRow(row: Selectable<Schema['pending']>): PendingRecord {
   const record = codec.fromRow(row)
   return { ...record, approved: row.approved === null ? null : row.approved !== 0 }
 }

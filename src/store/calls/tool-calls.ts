@@ -4,7 +4,7 @@ import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { ToolCallsTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
 import type { Micros } from '../../protocol/time.js'
@@ -20,7 +20,7 @@ export interface SessionCall {
 
 type Columns = { side: Side; status: ToolCallStatus; session: SessionCall | null }
 
-export type ToolCallRecord = Decoded<Selectable<ToolCallsTable>, Columns>
+export type ToolCallRecord = Decoded<Selectable<Schema['tool_calls']>, Columns>
 
 /** Columns that are left out have the values of an open call. */
 type NewToolCall = Omit<
@@ -29,7 +29,7 @@ type NewToolCall = Omit<
 > &
   Partial<ToolCallRecord>
 
-const codec = rowCodec<Selectable<ToolCallsTable>, Columns>({ json: ['session'] })
+const codec = rowCodec<Selectable<Schema['tool_calls']>, Columns>({ json: ['session'] })
 
 export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
   if (calls.length === 0) return

@@ -1,7 +1,7 @@
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { Reader } from '../store.js'
-import { fileFromRow } from './file-row.js'
-import type { StoredFile } from './file-row.js'
+import { statFile } from './files.js'
+import type { StoredFile } from './files.js'
 
 const FOLDER = '/attachments'
 
@@ -63,15 +63,4 @@ export function attachmentRef(file: StoredFile): AttachmentRef {
     ...(file.width === null ? {} : { width: file.width }),
     ...(file.height === null ? {} : { height: file.height }),
   }
-}
-
-/** The file or folder; null if there is none. The root folder '/' has no row. */
-export async function statFile(db: Reader, threadId: string, path: string): Promise<StoredFile | null> {
-  const row = await db
-    .selectFrom('files')
-    .selectAll()
-    .where('thread_id', '=', threadId)
-    .where('path', '=', path)
-    .executeTakeFirst()
-  return row === undefined ? null : fileFromRow(row)
 }

@@ -41,7 +41,7 @@ interface PartOfBlob extends ByteRange {
   readonly size?: number
 }
 
-export interface ListedBlob {
+interface ListedBlob {
   readonly digest: string
   /** When any thread last wrote these bytes, in milliseconds, with an error of at most an hour. */
   readonly writtenAt: Millis

@@ -18,7 +18,7 @@ import {
   tooLargeFile,
   verified,
 } from './blob-store.js'
-import type { BlobStore, ByteRange, ListedBlob, StoredBlob } from './blob-store.js'
+import type { BlobStore, ByteRange, StoredBlob } from './blob-store.js'
 import type { Millis } from '../../protocol/time.js'
 
 /** Opens a folder of blobs, `ab/cd/abcd…`, and makes it if it is missing. @throws StoreError `unavailable` */
@@ -196,7 +196,7 @@ async function openExisting(path: string): Promise<FileHandle> {
 }
 
 /** Lists the blobs of a folder `ab/cd/abcd…`, with one small folder in memory at a time. */
-async function* listBlobFolder(folder: string): AsyncIterable<ListedBlob> {
+async function* listBlobFolder(folder: string): ReturnType<BlobStore['list']> {
   for (const first of await readdir(folder)) {
     if (!/^[0-9a-f]{2}$/.test(first)) continue
     for (const second of await namesIn(join(folder, first))) {

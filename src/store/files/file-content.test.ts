@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkFileContent, FileError, filePathProblem } from './file-row.js'
+import { checkFileContent, FileError, filePathProblem } from './file-checks.js'
 
 async function* stream() {
   yield Buffer.from('x')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filePathProblem, folderOf, foldersAbove, nameOf } from './file-row.js'
+import { filePathProblem, folderOf, foldersAbove, nameOf } from './file-checks.js'
 
 test.each([
   '/a',

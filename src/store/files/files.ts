@@ -1,8 +1,10 @@
+import type { Selectable } from 'kysely'
+
 import type { Reader, Writer } from '../store.js'
-import { statFile } from './attachments.js'
-import { FileError, checkFilePath, fileFromRow, fileToRow, folderToRow, foldersAbove } from './file-row.js'
-import type { NewFile, NewFolder, StoredFile } from './file-row.js'
+import { FileError, checkFilePath, folderOf, foldersAbove, nameOf } from './file-checks.js'
 import type { Micros } from '../../protocol/time.js'
+import type { Schema } from '../schema.js'
+import type { FileRecord } from '../../protocol/message.js'
 
 /**
  * Writes or replaces the row of a file, and makes the rows of the folders above it.
@@ -224,4 +226,79 @@ function matchesSequence(items: readonly string[], pattern: readonly string[], p
 /** Deletes the row of a file or an empty folder, without any check. */
 async function deleteEntry(tx: Writer, threadId: string, path: string): Promise<void> {
   await tx.deleteFrom('files').where('thread_id', '=', threadId).where('path', '=', path).execute()
+}
+
+interface NewFile {
+  readonly threadId: string
+  readonly path: string
+  readonly mimeType: string
+  readonly size: number
+  /** Digest of bytes that the blob store already has (T2). */
+  readonly blob: string
+  readonly metadata?: Record<string, unknown> | null
+  readonly width?: number | null
+  readonly height?: number | null
+  readonly now: Micros
+}
+
+interface NewFolder {
+  readonly threadId: string
+  readonly path: string
+  readonly now: Micros
+}
+
+export function fileToRow(file: NewFile, createdAt: Micros): Selectable<Schema['files']> {
+  return {
+    thread_id: file.threadId,
+    path: file.path,
+    folder: folderOf(file.path),
+    name: nameOf(file.path),
+    mime_type: file.mimeType,
+    size: file.size,
+    blob: file.blob,
+    is_directory: 0,
+    metadata: file.metadata ? JSON.stringify(file.metadata) : null,
+    width: file.width ?? null,
+    height: file.height ?? null,
+    created_at: createdAt,
+    updated_at: file.now,
+  }
+}
+
+export function folderToRow({ threadId, path, now }: NewFolder): Selectable<Schema['files']> {
+  const folder = { threadId, path, now, mimeType: 'inode/directory', size: 0, blob: '' }
+  return { ...fileToRow(folder, now), blob: null, is_directory: 1 }
+}
+
+/** A file of a thread with the digest of its bytes, which is null for a folder. */
+export interface StoredFile extends FileRecord {
+  readonly blob: string | null
+}
+
+export function fileFromRow(row: Selectable<Schema['files']>): StoredFile {
+  return {
+    path: row.path,
+    name: row.name,
+    mimeType: row.mime_type,
+    storage: 'local',
+    size: row.size,
+    isDirectory: row.is_directory !== 0,
+    metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
+    width: row.width,
+    height: row.height,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    blob: row.blob,
+  }
+}
+
+/** The file or folder; null if there is none. The root folder '/' has no row. */
+export async function statFile(db: Reader, threadId: string, path: string): Promise<StoredFile | null> {
+  const row = await db
+    .selectFrom('files')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('path', '=', path)
+    .executeTakeFirst()
+  return row === undefined ? null : fileFromRow(row)
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Side } from '../../protocol/plan.js'
-import type { BoundariesTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -77,7 +77,7 @@ function isBeyond(boundary: Boundary, last: Boundary): boolean {
   return (boundary.detail.clipped ?? 0) > (last.detail.clipped ?? 0)
 }
 
-function boundaryFromRow(row: Selectable<BoundariesTable>): Boundary {
+function boundaryFromRow(row: Selectable<Schema['boundaries']>): Boundary {
   const { position, kind, operation, detail } = row
   // Written by `insertBoundary`: the store's boundary.
   const kept = JSON.parse(detail ?? '{}') as Partial<BoundaryDetail>

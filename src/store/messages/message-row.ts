@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
-import type { MessagesTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Micros } from '../../protocol/time.js'
 
 export type MessageSender =
@@ -44,7 +44,7 @@ export interface NewMessage {
   readonly attachments?: readonly AttachmentRef[]
   readonly reasoningContent?: string | null
   readonly finishReason?: string | null
-  /** JSON, see `MessagesTable`. */
+  /** JSON, see `Schema['messages']`. */
   readonly answerParts?: string | null
   readonly prompt?: string | null
   readonly subagentId?: string | null
@@ -53,7 +53,9 @@ export interface NewMessage {
   readonly step?: number | null
 }
 
-export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable>, 'position' | 'digest'> {
+export function messageToRow(
+  message: NewMessage,
+): Omit<Insertable<Schema['messages']>, 'position' | 'digest'> {
   return {
     id: message.id,
     thread_id: message.threadId,
@@ -84,7 +86,7 @@ export function messageToRow(message: NewMessage): Omit<Insertable<MessagesTable
   }
 }
 
-export function messageFromRow(row: Selectable<MessagesTable>): Message {
+export function messageFromRow(row: Selectable<Schema['messages']>): Message {
   return {
     id: row.id,
     role: row.role as MessageRole,
@@ -110,5 +112,7 @@ export function messageFromRow(row: Selectable<MessagesTable>): Message {
 
 /** The message as it will be stored, without a position. */
 export function messageOfDraft(draft: NewMessage): Message {
-  return messageFromRow({ ...messageToRow(draft), position: null, digest: '' } as Selectable<MessagesTable>)
+  return messageFromRow({ ...messageToRow(draft), position: null, digest: '' } as Selectable<
+    Schema['messages']
+  >)
 }

@@ -6,7 +6,7 @@ import { CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { HIGHEST_INT } from '../schema.js'
-import type { MessagesTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader } from '../store.js'
 import type { RunKey } from '../threads/runs.js'
 import { messageFromRow } from './message-row.js'
@@ -365,7 +365,7 @@ export type TranscriptMessage = Message & {
   readonly sent_by: string | null
 }
 
-function transcriptMessageFromRow(row: Selectable<MessagesTable>): TranscriptMessage {
+function transcriptMessageFromRow(row: Selectable<Schema['messages']>): TranscriptMessage {
   const { run, answer_parts, sent_by } = row
   return { ...messageFromRow(row), side: row.side as Side | null, run, answer_parts, sent_by }
 }

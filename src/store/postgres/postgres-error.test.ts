@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 
 import { StoreError } from '../store-error.js'
-import { asStoreError, isConflict, isLost, isOutdatedPlan, isPassing } from './postgres-error.js'
+import {
+  asStoreError,
+  isConflict,
+  isLost,
+  isOutdatedPlan,
+  isPassing,
+  isUnknownTransaction,
+} from './postgres-error.js'
 
 const coded = (code: string): Error => Object.assign(new Error('from PostgreSQL'), { code })
 
@@ -53,4 +60,11 @@ test('a plan of before a migration is passing, what is not supported is not', ()
   const outdated = Object.assign(coded('0A000'), { routine: 'RevalidateCachedQuery' })
   expect([isOutdatedPlan(outdated), isPassing(outdated)]).toEqual([true, true])
   expect([isOutdatedPlan(coded('0A000')), isPassing(coded('0A000'))]).toEqual([false, false])
+})
+
+test('only a transaction that the server never began is unknown to it', () => {
+  expect(isUnknownTransaction(coded('22023'))).toBe(true)
+  // A lost connection or a server that restarts decides nothing about a commit.
+  for (const undecided of [coded('57P01'), coded('08006'), new Error('22023'), '22023'])
+    expect(isUnknownTransaction(undecided)).toBe(false)
 })

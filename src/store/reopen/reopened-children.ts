@@ -156,7 +156,7 @@ export async function writtenCalls(db: Reader, parentThreadId: string): Promise<
 }
 
 /** The reports of a child so far. */
-export interface Reported {
+interface Reported {
   /** The number of the last report; 0: none. */
   readonly count: number
   /** The calls that its reports have answered. */

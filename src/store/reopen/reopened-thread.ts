@@ -30,7 +30,6 @@ import type { RunRecord } from '../threads/runs.js'
 import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
 import { reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
-import type { Reported } from './reopened-children.js'
 import type { Micros, Millis } from '../../protocol/time.js'
 import { toMillis } from '../../protocol/time.js'
 
@@ -117,7 +116,7 @@ async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
   const entry = await findChild(db, parentThreadId, id)
   if (entry !== null && entry.closed_at !== null && reported.last?.closes !== true)
     return { reports, invocations: [] }
-  const invocations = await takenCalls(db, thread, reported)
+  const invocations = await takenCalls(db, thread, reported.answered)
   return { reports, invocations, ...(reported.last !== null && { report: reported.last }) }
 }
 
@@ -125,7 +124,7 @@ async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
 async function takenCalls(
   db: Reader,
   thread: ThreadRecord,
-  { answered }: Reported,
+  answered: ReadonlySet<string>,
 ): Promise<readonly string[]> {
   const given = await callsGiven(db, thread)
   const open = given.filter(({ callId }) => !answered.has(callId))

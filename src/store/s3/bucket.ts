@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
+
 import type { S3Client } from '@aws-sdk/client-s3'
+
 import { ConfigError } from '../../protocol/errors.js'
 import { asS3Error, statusOf } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
@@ -14,7 +16,7 @@ export interface Bucket {
   check(): Promise<void>
   find(key: string): Promise<FoundObject | null>
   /** Null if there is no such object; empty for a start beyond its end. */
-  open(key: string, range?: OpenRange): Promise<Body | null>
+  open(key: string, range?: OpenRange): Promise<AsyncIterable<Uint8Array> | null>
   put(object: NewObject): Promise<void>
   /** Uploads in parts, a few of them in memory; a failure leaves no part behind. */
   upload(key: string, body: Uint8Array | Readable): Promise<void>
@@ -39,8 +41,6 @@ interface OpenRange {
   readonly start: number
   readonly end?: number | undefined
 }
-
-export type Body = AsyncIterable<Uint8Array>
 
 interface NewObject {
   readonly key: string
@@ -73,7 +73,7 @@ interface BucketOptions {
 }
 
 /** Makes the requests to one bucket. */
-export function createBucket({ sdk, client, location }: BucketOptions): Bucket {
+function createBucket({ sdk, client, location }: BucketOptions): Bucket {
   const { bucket: name, endpoint, prefix } = location
   const place = `the bucket ${name}${endpoint === undefined ? '' : ` at ${endpoint}`}`
   const sent = async <T>(request: Promise<T>): Promise<T> => {
@@ -198,7 +198,7 @@ function rangeHeader(range?: OpenRange): { Range?: string } {
   return { Range: `bytes=${range.start}-${range.end === undefined ? '' : range.end - 1}` }
 }
 
-function bodyOf(body: unknown): Body {
+function bodyOf(body: unknown): AsyncIterable<Uint8Array> {
   if (body instanceof Readable) return body
   throw new Error('Expected the AWS SDK of Node to answer with a stream, got something else: is it bundled?')
 }
@@ -253,7 +253,7 @@ interface S3Sdk {
 }
 
 /** The user's own AWS SDK. @throws ConfigError when it is not installed */
-export async function loadS3Sdk(): Promise<S3Sdk> {
+async function loadS3Sdk(): Promise<S3Sdk> {
   try {
     const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
     return { s3, Upload }
@@ -263,4 +263,45 @@ export async function loadS3Sdk(): Promise<S3Sdk> {
       'Expected the AWS SDK for an s3: URL, got none: run npm install @aws-sdk/client-s3 @aws-sdk/lib-storage',
     ])
   }
+}
+
+/** Attempts of one request, with the SDK's own pauses: activities retry after it for a day. */
+const REQUEST_ATTEMPTS = 4
+
+/** A service that is available accepts a connection in milliseconds. */
+const CONNECT_TIMEOUT = 5_000
+
+/** From the first byte of a request to the answer: a part passes at 140 KB/s, and a copy of 100 MB has enough time. */
+const REQUEST_TIMEOUT = 60_000
+
+/** An idle connection is closed after this; for a reader that pauses longer it is opened again. */
+const IDLE_TIMEOUT = 20_000
+
+/** Time limits of requests; tests use shorter ones. */
+interface S3Times {
+  readonly connect: number
+  readonly request: number
+  readonly idle: number
+}
+
+const TIMES: S3Times = { connect: CONNECT_TIMEOUT, request: REQUEST_TIMEOUT, idle: IDLE_TIMEOUT }
+
+export async function openBucket(location: S3Location, times = TIMES): Promise<Bucket> {
+  const sdk = await loadS3Sdk()
+  const { region, endpoint, forcePathStyle } = location
+  const client = new sdk.s3.S3Client({
+    ...(region === undefined ? {} : { region }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    forcePathStyle,
+    maxAttempts: REQUEST_ATTEMPTS,
+    // The whole blob is compared with its digest here: the checksums of the service are of parts.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: times.connect,
+      requestTimeout: times.request,
+      throwOnRequestTimeout: true,
+      socketTimeout: times.idle,
+    },
+  })
+  return createBucket({ sdk, client, location })
 }

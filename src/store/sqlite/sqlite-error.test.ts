@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { diskError } from '../disk.js'
 import { StoreError } from '../store-error.js'
-import { asStoreError, isBusy } from './sqlite-error.js'
+import { asStoreError, isBusy, retryBusy } from './sqlite-error.js'
 
 const sqliteError = (errcode: number) =>
   Object.assign(new Error('from SQLite'), { code: 'ERR_SQLITE_ERROR', errcode })
@@ -40,4 +40,27 @@ test.each([
   expect(StoreError.isInstance(error) && error.code).toBe('unavailable')
   expect(String(error)).toContain(`Expected to use the blob folder /b, got ${code}: `)
   expect(String(error)).toContain(words)
+})
+
+/** An operation that fails with these results of SQLite in turn, then succeeds. */
+function failing(...results: number[]) {
+  const operation = () => {
+    const result = results.shift()
+    if (result !== undefined) throw sqliteError(result)
+    return 'done'
+  }
+  return { operation, left: results }
+}
+
+test('a locked database is tried again until the deadline', async () => {
+  expect(await retryBusy(failing(5, 6, 261).operation, performance.now() + 10_000)).toBe('done')
+  const { operation, left } = failing(5, 5)
+  await expect(retryBusy(operation, performance.now() - 1)).rejects.toMatchObject({ errcode: 5 })
+  expect(left).toEqual([5])
+})
+
+test('an error that is no lock is thrown at once', async () => {
+  const { operation, left } = failing(5, 11, 5)
+  await expect(retryBusy(operation, performance.now() + 10_000)).rejects.toMatchObject({ errcode: 11 })
+  expect(left).toEqual([5])
 })

@@ -7,7 +7,7 @@ import type { ChildReport } from '../../protocol/messages.js'
 import { findOperation } from '../operations.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { ChildrenTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -31,7 +31,7 @@ type Columns = {
 }
 
 /** A child in the registry of its parent. */
-export type ChildRecord = Decoded<Selectable<ChildrenTable>, Columns>
+export type ChildRecord = Decoded<Selectable<Schema['children']>, Columns>
 
 export type NewChild = Omit<
   ChildRecord,
@@ -50,7 +50,7 @@ export type NewChild = Omit<
 
 type ChildPatch = Partial<Omit<ChildRecord, 'parent_thread_id' | 'reference' | 'last_report' | 'report'>>
 
-const codec = rowCodec<Selectable<ChildrenTable>, Columns>({
+const codec = rowCodec<Selectable<Schema['children']>, Columns>({
   json: ['report'],
   flags: ['resumable', 'blocking'],
 })

@@ -3,16 +3,16 @@ import type { Selectable } from 'kysely'
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { EffectsTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
 type Columns = { status: 'scheduled' | 'done' | 'failed' | 'removed'; args: JsonObject }
 
 /** Delayed work of a thread; `error` is the id of the error of a failed effect. */
-export type EffectRecord = Decoded<Selectable<EffectsTable>, Columns>
+export type EffectRecord = Decoded<Selectable<Schema['effects']>, Columns>
 
-const codec = rowCodec<Selectable<EffectsTable>, Columns>({ json: ['args'] })
+const codec = rowCodec<Selectable<Schema['effects']>, Columns>({ json: ['args'] })
 
 /** Returns false, and changes nothing, if the effect exists. */
 export async function insertEffect(

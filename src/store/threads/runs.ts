@@ -7,7 +7,7 @@ import type { RunOutcome, StopReason } from '../../protocol/status.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { RunsTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -34,12 +34,12 @@ type Columns = {
   context: JsonObject
 }
 
-export type RunRecord = Decoded<Selectable<RunsTable>, Columns>
+export type RunRecord = Decoded<Selectable<Schema['runs']>, Columns>
 
 /** Columns that are left out have the values of a run that just started. */
 type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> & Partial<RunRecord>
 
-const codec = rowCodec<Selectable<RunsTable>, Columns>({ json: ['usage', 'session', 'context'] })
+const codec = rowCodec<Selectable<Schema['runs']>, Columns>({ json: ['usage', 'session', 'context'] })
 
 /** Names a run of a thread. */
 export interface RunKey {

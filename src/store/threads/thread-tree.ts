@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { JoinBuilder, Selectable } from 'kysely'
 
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
-import type { ChildrenTable, Schema, ThreadsTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
-type Row = Pick<Selectable<ThreadsTable>, 'id' | 'parent_thread_id' | 'agent' | 'status' | 'closed_at'>
+type Row = Pick<Selectable<Schema['threads']>, 'id' | 'parent_thread_id' | 'agent' | 'status' | 'closed_at'>
 
 /** A thread of a tree. */
 export interface ThreadNode extends Row {
@@ -160,7 +160,7 @@ const REGISTRY_COLUMNS = [
 type Column = (typeof REGISTRY_COLUMNS)[number] extends `children.${infer Name}` ? Name : never
 
 /** The registry entry that callers see. */
-function registryEntry(child: Pick<Selectable<ChildrenTable>, Column>): SubagentRegistryEntry {
+function registryEntry(child: Pick<Selectable<Schema['children']>, Column>): SubagentRegistryEntry {
   return {
     reference: child.reference,
     name: child.name,
@@ -178,7 +178,7 @@ function registryEntry(child: Pick<Selectable<ChildrenTable>, Column>): Subagent
 
 /** What a model is told about an open resumable child. */
 export type OpenInstance = Pick<
-  Selectable<ChildrenTable>,
+  Selectable<Schema['children']>,
   'reference' | 'name' | 'title' | 'description' | 'status'
 > & { readonly threadName: string | null }
 

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
-import type { ThreadsTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -26,7 +26,7 @@ type Columns = {
 }
 
 /** The row of a thread; `snapshot` is the recorded snapshot. */
-export type ThreadRecord = Decoded<Selectable<ThreadsTable>, Columns>
+export type ThreadRecord = Decoded<Selectable<Schema['threads']>, Columns>
 
 /** Columns that are left out have the values of an idle root thread without a user. */
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
@@ -35,7 +35,7 @@ export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
 /** Counters change only in the functions that allocate from them; tags are set once. */
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
-const codec = rowCodec<Selectable<ThreadsTable>, Columns>({
+const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
   json: ['tags', 'snapshot', 'settled'],
   flags: ['resumable'],
 })

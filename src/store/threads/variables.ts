@@ -2,13 +2,13 @@ import type { Selectable } from 'kysely'
 import { ConfigError } from '../../protocol/errors.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-calls.js'
-import type { VariablesTable } from '../schema.js'
+import type { Schema } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** A variable's row; the value of a secret is sealed. */
-export type VariableRecord = Readonly<Omit<Selectable<VariablesTable>, 'type'>> & {
+export type VariableRecord = Readonly<Omit<Selectable<Schema['variables']>, 'type'>> & {
   readonly type: VariableType
 }
 

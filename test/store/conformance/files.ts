@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { freeAttachmentPath, statFile } from '../../../src/store/files/attachments.js'
+import { freeAttachmentPath } from '../../../src/store/files/attachments.js'
 import {
+  statFile,
   copyFile,
   fileStats,
   findFiles,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { statFile } from '../../../src/store/files/attachments.js'
-import { listFolder, makeFolder, removeFile, removeFolder } from '../../../src/store/files/files.js'
+import { statFile, listFolder, makeFolder, removeFile, removeFolder } from '../../../src/store/files/files.js'
 import type { Store } from '../../../src/store/store.js'
 import { put } from './files.js'
 import { NOW } from './with-store.js'

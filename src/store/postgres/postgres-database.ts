@@ -1,21 +1,14 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import type { Dialect } from 'kysely'
+import { sql } from 'kysely'
 import { readAllEvents } from '../events.js'
 import type { SettledRows } from '../events.js'
-import type { SchemaDialect } from '../migrations/create-table.js'
-import { assertMigrated, migrate } from '../migrations/migrate.js'
-import type { Migration } from '../migrations/migrate.js'
-import type { Schema } from '../schema.js'
+import type { SchemaDialect, Migration } from '../migrations/schema-version.js'
+import { assertMigrated, migrate } from '../migrations/schema-version.js'
 import type { Database } from '../store.js'
-import type { TransactionPlace } from '../transaction.js'
-import { forgetMarks } from './commit-marks.js'
-import { openPool } from './pool.js'
-import type { PoolLimits } from './pool.js'
+import { forgetMarks, createTransactor, retryPassing } from './transactor.js'
+import { openConnections } from './connection-pool.js'
 import { asStoreError } from './postgres-error.js'
 import { postgresPlace } from './postgres-place.js'
-import type { PostgresPlace } from './postgres-place.js'
-import { createTransactor, retryPassing } from './transact.js'
-import { watchPostgres } from './watch-postgres.js'
+import { watchPostgres } from './postgres-watch.js'
 
 /** How long opening, a read or a write waits for others in all: activities retry after it, people see a sentence. */
 const PATIENCE = 30_000
@@ -53,8 +46,8 @@ export async function openPostgres(
   const connections = Math.floor((place.connections - 1) / 2)
   const limits = { connections, patience, statement, silence }
   // Reads need a plan for their values: a tag may be on one thread or on all. Writes use keys.
-  const { database: reader } = connect(place, { ...limits, plansEach: true, shares: true })
-  const writer = connect(place, { ...limits, plansEach: false, shares: false })
+  const { database: reader } = openConnections(place, { ...limits, plansEach: true, shares: true })
+  const writer = openConnections(place, { ...limits, plansEach: false, shares: false })
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, { connections, patience })
   const running = new Set<Promise<unknown>>()
@@ -120,7 +113,7 @@ const settledRows: SettledRows = async (db, { after, limit }) =>
 export async function migratePostgres(database: string, migrations?: readonly Migration[]): Promise<void> {
   const place = postgresPlace(database)
   // No limit: an index on a large table takes long, and so does the migration of another process.
-  const { database: db } = connect(place, {
+  const { database: db } = openConnections(place, {
     connections: 1,
     patience: PATIENCE,
     statement: null,
@@ -135,19 +128,6 @@ export async function migratePostgres(database: string, migrations?: readonly Mi
   } finally {
     await db.destroy()
   }
-}
-
-function connect(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
-  const postgres = new PostgresDialect({ pool: openPool(place, limits) })
-  const driver = postgres.createDriver()
-  const dialect: Dialect = {
-    createDriver: () => driver,
-    createQueryCompiler: () => postgres.createQueryCompiler(),
-    createAdapter: () => postgres.createAdapter(),
-    createIntrospector: (db) => postgres.createIntrospector(db),
-  }
-  const settings = { isolationLevel: 'serializable' } as const
-  return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings, pipelined: true }
 }
 
 /** The key of an advisory lock that no other program uses in this database. */

@@ -1,13 +1,151 @@
-import type { PostgresPoolClient, PostgresQueryResult } from 'kysely'
+/**
+ * Owns: connections to PostgreSQL. Their settings, the pools of a store, what happens when a connection falls silent or is
+ * lost, prepared statements, and which statements share a write to the socket or a round trip.
+ *
+ * Does not own: what a failed statement means (`postgres-error.ts`), nor retries (`transactor.ts`).
+ */
+import { Kysely, PostgresDialect } from 'kysely'
+import type { Dialect, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
-import type { ClientConfig, Connection, PoolClient, QueryConfig, QueryResult } from 'pg'
+import type {
+  ClientConfig,
+  Connection,
+  CustomTypesConfig,
+  PoolClient,
+  PoolConfig,
+  QueryConfig,
+  QueryResult,
+} from 'pg'
+
+import type { Schema } from '../schema.js'
+import type { TransactionPlace } from '../transaction.js'
 import { isOutdatedPlan } from './postgres-error.js'
+import type { PostgresPlace } from './postgres-place.js'
+
+/** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
+const LOCK_TIMEOUT = 10_000
+
+/** A transaction of a process that stands still locks its rows for others. */
+const IDLE_IN_TRANSACTION = 60_000
+
+interface PoolLimits {
+  readonly connections: number
+  /** Milliseconds that a caller waits for a connection. */
+  readonly patience: number
+  /** Milliseconds that the server gives a statement; null: no limit. */
+  readonly statement: number | null
+  /** Milliseconds without an answer after which the connection counts as broken; null: never. */
+  readonly silence: number | null
+  /** Whether the server plans a prepared statement for its values each time. */
+  readonly plansEach: boolean
+  /** Whether callers of the same moment share a connection: for single reads, which need no connection of their own. */
+  readonly shares: boolean
+}
+
+/**
+ * Every read has an index. A plan that scans a whole table is a wrong estimate of the planner, and in a serializable
+ * transaction it would also conflict with every write to that table.
+ */
+const SETTINGS = ['-c enable_seqscan=off']
+
+/** The settings of every connection to a place. */
+export function connectionConfig(place: PostgresPlace): PoolConfig {
+  return {
+    fallback_application_name: 'everthread',
+    keepAlive: true,
+    // Some networks drop silent connections.
+    keepAliveInitialDelayMillis: 10_000,
+    types: TYPES,
+    connectionString: place.connectionString,
+    options: [...place.options, ...SETTINGS].join(' '),
+  }
+}
+
+/** Opens a pool of connections, and Kysely with it. */
+export function openConnections(place: PostgresPlace, limits: PoolLimits): TransactionPlace {
+  const postgres = new PostgresDialect({ pool: openPool(place, limits) })
+  const driver = postgres.createDriver()
+  const dialect: Dialect = {
+    createDriver: () => driver,
+    createQueryCompiler: () => postgres.createQueryCompiler(),
+    createAdapter: () => postgres.createAdapter(),
+    createIntrospector: (db) => postgres.createIntrospector(db),
+  }
+  const settings = { isolationLevel: 'serializable' } as const
+  return { database: new Kysely<Schema>({ dialect }), dialect, driver, settings, pipelined: true }
+}
+
+/** A pool of connections for Kysely. When a connection falls silent, its statements in flight fail. */
+function openPool(
+  place: PostgresPlace,
+  { connections, patience, statement, silence, plansEach, shares }: PoolLimits,
+): PostgresPool {
+  const config = connectionConfig(place)
+  const pool = new pg.Pool({
+    ...config,
+    ...(plansEach && { options: `${config.options} -c plan_cache_mode=force_custom_plan` }),
+    Client: GuardedClient,
+    // A statement is sent before the previous one is answered.
+    pipeline: true,
+    max: connections,
+    connectionTimeoutMillis: patience,
+    lock_timeout: Math.min(LOCK_TIMEOUT, patience),
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION,
+    ...(statement !== null && { statement_timeout: statement }),
+  })
+  // An idle connection was lost: the next call gets another one.
+  pool.on('error', () => {})
+  const known = new WeakMap<PoolClient, SharedClient>()
+  const nameOf = createStatementNames()
+  const connect = shares ? shareConnections(() => pool.connect()) : () => pool.connect()
+  return {
+    options: pool.options,
+    async connect() {
+      const client = await connect()
+      const wrapped = known.get(client) ?? createSharedClient(client, { silence, nameOf })
+      known.set(client, wrapped)
+      wrapped.enter()
+      return wrapped
+    },
+    end: () => pool.end(),
+  }
+}
+
+/** At most this many callers share a connection, so that a slow read delays only these. */
+const MOST_SHARING = 8
+
+/** Gives the callers of one turn of the event loop one connection: their statements are sent in one write. */
+function shareConnections(connect: () => Promise<PoolClient>): () => Promise<PoolClient> {
+  let places = 0
+  let client: Promise<PoolClient> | undefined
+  return () => {
+    if (client === undefined || places === 0) {
+      if (client === undefined) process.nextTick(() => void (client = undefined))
+      client = connect()
+      places = MOST_SHARING
+    }
+    places -= 1
+    return client
+  }
+}
+
+const INT8 = 20
+const NUMERIC = 1700
+const TEXT = 25
+
+/** Counts, sums and times are below 2^53. */
+const TYPES: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8 || oid === NUMERIC) return Number
+    return oid === TEXT ? decodeText : pg.types.getTypeParser(oid, format)
+  }) as CustomTypesConfig['getTypeParser'],
+}
 
 /** Prepared statements that each connection keeps, 50 KB of the server's memory for each; a step of a thread has some forty. */
 export const PREPARED_STATEMENTS = 200
 
 /** A connection for Kysely that several users may share: its statements run in the order in which they are made. */
-export interface SharedClient extends PostgresPoolClient {
+interface SharedClient extends PostgresPoolClient {
   /** Adds a user; each user releases it once. */
   enter(): void
 }
@@ -18,7 +156,7 @@ interface Guard {
   readonly nameOf: NameStatement
 }
 
-export function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): SharedClient {
+function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): SharedClient {
   let users = 0
   let outdated = false
   /** The beginning of a transaction without statements: it is sent together with the first one. */
@@ -32,7 +170,7 @@ export function createSharedClient(client: PoolClient, { silence, nameOf }: Guar
     if (silence === null || (more === 1 && inFlight > 1)) return
     clearTimeout(timer)
     // Closing the socket fails the statements in flight.
-    timer = inFlight === 0 ? undefined : setTimeout(() => cut(client), silence)
+    timer = inFlight === 0 ? undefined : setTimeout(() => destroyConnection(client), silence)
   }
 
   async function query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
@@ -92,8 +230,8 @@ function corkUntilNextTick({ connection: { stream } }: PoolClient): void {
 }
 
 /** The pool makes only clients of this class. */
-function cut(client: PoolClient): void {
-  if (client instanceof HeardClient) client.cut()
+function destroyConnection(client: PoolClient): void {
+  if (client instanceof GuardedClient) client.destroy()
 }
 
 function encodeParameter(parameter: unknown): unknown {
@@ -105,14 +243,14 @@ function encodeParameter(parameter: unknown): unknown {
  * out and removed its own listener: an `error` event without a listener would end the process. Statements in flight fail
  * regardless.
  */
-export class HeardClient extends pg.Client {
+export class GuardedClient extends pg.Client {
   constructor(config?: string | ClientConfig) {
     super(config)
     this.on('error', () => {})
   }
 
   /** Closes the connection at once and fails the statements in flight, for which `end` would wait. */
-  cut(): void {
+  destroy(): void {
     this.connection.stream.destroy()
   }
 }

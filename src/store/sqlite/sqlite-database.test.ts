@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { loadSqlite } from './open-sqlite.js'
+import { loadSqlite } from './sqlite-database.js'
 
 test('a Node without SQLite is named, with the version needed', () => {
   const { getBuiltinModule } = process

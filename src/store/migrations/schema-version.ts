@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely'
+
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import { makeStoreId } from '../store-location.js'
 import type { Writer } from '../store.js'
 import { createFirstSchema } from './0001-first.js'
-import type { SchemaChanger, SchemaDialect } from './create-table.js'
 
 /** One step of the schema. Steps only add nullable columns or ones with a default; a column is dropped two releases after its last use. */
 export interface Migration {
   readonly version: number
   /** The oldest schema version whose code may work on the result. */
   readonly oldestCode: number
-  readonly up: (db: SchemaChanger) => Promise<void>
+  readonly up: typeof createFirstSchema
 }
 
 /** Before the first release there is only one: it may change, and no earlier store is migrated. */
@@ -137,4 +137,19 @@ async function createInfo(db: Kysely<Schema & InfoSchema>, storeId: string): Pro
     .addColumn('store_id', 'text', (column) => column.notNull())
     .execute()
   await db.insertInto('schema_info').values({ version: 0, oldest_code: 0, store_id: storeId }).execute()
+}
+
+type Asked = Pick<Kysely<unknown>, 'getExecutor'>
+
+/** The differences between databases that migrations need. */
+export interface SchemaDialect {
+  readonly kind: 'sqlite' | 'postgres'
+  /** The names of all tables, including those of other programs. */
+  tables(db: Asked): Promise<readonly string[]>
+  /** Names of the columns of that table. */
+  columns(db: Asked, table: string): Promise<readonly string[]>
+  /** Keeps other processes from migrating until the transaction ends. */
+  lock(tx: Asked): Promise<void>
+  /** Advice for a database with tables of another program. */
+  readonly elsewhere: string
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createConcurrency } from './transact.js'
+import { createConcurrency, retryPassing } from './transactor.js'
 
 class Loss extends Error {}
 
@@ -71,4 +71,27 @@ test('who waited too long leaves the line', async () => {
   await expect(late).rejects.toMatchObject({ code: 'busy' })
   await first
   expect(await inTurn(() => Promise.resolve('next'), soon())).toBe('next')
+})
+
+/** Work that fails with errors of these codes in turn, then succeeds. */
+function failing(...codes: string[]) {
+  const work = async () => {
+    const code = codes.shift()
+    if (code !== undefined) throw Object.assign(new Error('from PostgreSQL'), { code })
+    return 'done'
+  }
+  return { work, left: codes }
+}
+
+test('a conflict and a lost connection are tried again until the deadline', async () => {
+  expect(await retryPassing(failing('40001', '57P01').work, soon())).toBe('done')
+  const { work, left } = failing('40001', '40001')
+  await expect(retryPassing(work, performance.now() - 1)).rejects.toMatchObject({ code: '40001' })
+  expect(left).toEqual(['40001'])
+})
+
+test('an error that does not pass is thrown at once', async () => {
+  const { work, left } = failing('40001', '28P01', '40001')
+  await expect(retryPassing(work, soon())).rejects.toMatchObject({ code: '28P01' })
+  expect(left).toEqual(['40001'])
 })

@@ -5,9 +5,8 @@ import type { Kysely } from 'kysely'
 import { createWatchers } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Store } from '../store.js'
-import { connectionConfig } from './pool.js'
+import { connectionConfig, decodeText, encodeText, GuardedClient } from './connection-pool.js'
 import type { PostgresPlace } from './postgres-place.js'
-import { decodeText, encodeText, HeardClient } from './shared-client.js'
 
 /** After the notification of a commit, the commits of this time share one: many streams commit all the time. */
 const NOTIFY_DELAY = 3
@@ -190,14 +189,14 @@ interface Listening {
 
 /** One connection that receives the notifications. It is made anew whenever it is lost. */
 function listenTo(place: PostgresPlace, { received, listening }: Listening): Listener {
-  let client: HeardClient | undefined
+  let client: GuardedClient | undefined
   let timer: NodeJS.Timeout | undefined
   let pause = FIRST_PAUSE
   let ended = false
   let connecting = connect()
 
   async function connect(): Promise<void> {
-    const fresh = new HeardClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
+    const fresh = new GuardedClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
     client = fresh
     fresh.on('notification', ({ payload = '' }) => received(payload))
     fresh.once('end', () => {

@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+
 import { LIMITS } from '../../protocol/limits.js'
 import {
+  PART_BYTES,
   checkedDigest,
   checkedRange,
   damagedBlob,
@@ -11,12 +13,11 @@ import {
   rememberWholeBlobs,
   tooLargeFile,
   verified,
-  PART_BYTES,
 } from '../files/blob-store.js'
 import type { BlobStore, ByteRange, StoredBlob } from '../files/blob-store.js'
 import { StoreError } from '../store-error.js'
-import { createBucket, loadS3Sdk } from './bucket.js'
-import type { Body, Bucket, FoundObject } from './bucket.js'
+import { openBucket } from './bucket.js'
+import type { Bucket, FoundObject } from './bucket.js'
 import { asS3Error } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 import type { Millis } from '../../protocol/time.js'
@@ -24,35 +25,16 @@ import type { Millis } from '../../protocol/time.js'
 /** The age at which a blob gets a new time when the same bytes are written again: sweeps spare blobs of a day. */
 const BLOB_RENEWAL = 3_600_000
 
-/** Attempts of one request, with the SDK's own pauses: activities retry after it for a day. */
-const REQUEST_ATTEMPTS = 4
-
-/** A service that is available accepts a connection in milliseconds. */
-const CONNECT_TIMEOUT = 5_000
-
-/** From the first byte of a request to the answer: a part passes at 140 KB/s, and a copy of 100 MB has enough time. */
-const REQUEST_TIMEOUT = 60_000
-
-/** An idle connection is closed after this; for a reader that pauses longer it is opened again. */
-const IDLE_TIMEOUT = 20_000
-
 /** How often a broken download is opened again without one more byte. */
 const RESUMES = 3
 
-/** Time limits of requests; tests use shorter ones. */
-export interface S3Times {
-  readonly connect: number
-  readonly request: number
-  readonly idle: number
-}
-
-const TIMES: S3Times = { connect: CONNECT_TIMEOUT, request: REQUEST_TIMEOUT, idle: IDLE_TIMEOUT }
+type S3Times = Parameters<typeof openBucket>[1]
 
 /**
  * Opens an existing bucket of blobs, `prefix/ab/cd/abcd…`.
  * @throws ConfigError without the AWS SDK; StoreError `unavailable`
  */
-export async function openS3Blobs(location: S3Location, times = TIMES): Promise<BlobStore> {
+export async function openS3Blobs(location: S3Location, times?: S3Times): Promise<BlobStore> {
   const bucket = await openBucket(location, times)
   await bucket.check()
   const root = location.prefix === '' ? '' : `${location.prefix}/`
@@ -114,26 +96,6 @@ export async function openS3Blobs(location: S3Location, times = TIMES): Promise<
     },
     deleteDrafts: (begunBefore) => deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }),
   }
-}
-
-async function openBucket(location: S3Location, times: S3Times): Promise<Bucket> {
-  const sdk = await loadS3Sdk()
-  const { region, endpoint, forcePathStyle } = location
-  const client = new sdk.s3.S3Client({
-    ...(region === undefined ? {} : { region }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    forcePathStyle,
-    maxAttempts: REQUEST_ATTEMPTS,
-    // The whole blob is compared with its digest here: the checksums of the service are of parts.
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: times.connect,
-      requestTimeout: times.request,
-      throwOnRequestTimeout: true,
-      socketTimeout: times.idle,
-    },
-  })
-  return createBucket({ sdk, client, location })
 }
 
 interface OldDrafts {
@@ -290,7 +252,7 @@ export interface Download {
   readonly key: string
   readonly range?: ByteRange | undefined
   /** The first response, if there is one already. */
-  readonly opened?: Body
+  readonly opened?: AsyncIterable<Uint8Array>
 }
 
 /** Reads an object. A broken connection is resumed where it broke, as long as each one delivers some bytes. */
@@ -325,7 +287,7 @@ interface Opening {
   readonly range: { readonly start: number; readonly end: number | undefined } | undefined
 }
 
-async function openAt({ bucket, key, range }: Opening): Promise<Body> {
+async function openAt({ bucket, key, range }: Opening): Promise<AsyncIterable<Uint8Array>> {
   const body = await bucket.open(key, range)
   if (body !== null) return body
   throw new StoreError(
