@@ -7,7 +7,7 @@ import type { FileErrorCode } from '../store/files/file-checks.js'
 import { StoreError } from '../store/store-error.js'
 import type { ThreadContext } from './server-context.js'
 
-/** What a caller is told. */
+/** The answer to a request that failed. */
 interface Problem {
   readonly status: ContentfulStatusCode
   readonly code: string
@@ -43,14 +43,14 @@ const INTERNAL: Problem = {
   message: 'The request could not be carried out.',
 }
 
-/** A fault of whoever runs the server, which no repetition mends. */
+/** Only the operator can fix this: a retry does not help. */
 const NO_KEY =
-  'Expected this server to have the key of the secrets, got none or another one: whoever runs it sets EVERTHREAD_SECRET_KEY.'
+  'Expected this server to have the key of the secrets, got none or another one: its operator sets EVERTHREAD_SECRET_KEY.'
 
-/** A moment, for what passes by itself. */
+/** One second: failures with this header pass by themselves. */
 const SOON = { 'Retry-After': '1' }
 
-/** What was thrown as a status and the one shape of an error; whatever is not for callers stays inside. */
+/** Maps a thrown error to a status and the one shape of an error. The text of an error that is not for callers is left out (T5). */
 export function errorResponse(context: ThreadContext, error: unknown): Response {
   const problem = problemOf(error, context.get('keyless') === true)
   const { status, code, message, headers = {} } = problem
@@ -64,7 +64,7 @@ function problemOf(error: unknown, isKeyless: boolean): Problem {
   return isKeyless && problem.headers === SOON ? keylessProblem(problem) : problem
 }
 
-/** Without a key a request that is repeated is another one, and what it was about may be there already. */
+/** Without a key a retry is a second request, and the first one may have been carried out. */
 function keylessProblem({ status, code, message }: Problem): Problem {
   const [what = ''] = message.split(': ')
   const why =
@@ -78,13 +78,13 @@ function plainProblem(error: unknown): Problem {
   if (FileError.isInstance(error))
     return { status: FILE_STATUS[error.code], code: `file_${error.code}`, message: error.message }
   if (StoreError.isInstance(error)) return storeProblem(error)
-  if (error instanceof HTTPException && error.status < 500) return ofHono(error)
+  if (error instanceof HTTPException && error.status < 500) return honoProblem(error)
   return INTERNAL
 }
 
-/** Of Hono's own parts: a body that is no JSON. */
-function ofHono({ status, message }: HTTPException): Problem {
-  if (status === 401) return unauthorized()
+/** Errors that Hono itself throws, such as for a body that is no JSON. */
+function honoProblem({ status, message }: HTTPException): Problem {
+  if (status === 401) return unauthorizedError()
   if (status === 415)
     return { status, code: 'unsupported_media_type', message: 'Expected a body of type application/json.' }
   return { status: status as ContentfulStatusCode, code: 'bad_request', message }
@@ -95,7 +95,7 @@ function threadProblem(error: ThreadError): Problem {
   if (RequestNotFoundError.isInstance(error) && error.answered)
     return { status: 409, code: 'request_answered', message }
   if (NotQueuedError.isInstance(error) && error.delivered) return { status: 409, code, message }
-  // Its words name addresses.
+  // Its message names addresses.
   if (code === 'temporal_unavailable')
     return {
       ...{ status: 503, code, headers: SOON },
@@ -106,7 +106,7 @@ function threadProblem(error: ThreadError): Problem {
   return { status, code, message, ...(status === 503 && { headers: SOON }) }
 }
 
-/** Their words name places of this machine. */
+/** Messages of the store name places of this machine, so callers get others. */
 function storeProblem({ code, message }: StoreError): Problem {
   if (code === 'too_large') return { status: 413, code, message }
   if (code === 'no_key') return { status: 500, code: 'no_key', message: NO_KEY }
@@ -129,7 +129,7 @@ export function problemResponse(
   return context.json({ error: { code, message, requestId: context.get('requestId') } }, status)
 }
 
-/** A request that is refused by a route itself, in words for its caller. */
+/** A refusal by a route itself; its message is for the caller. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly status: ContentfulStatusCode
@@ -150,7 +150,7 @@ export class ProblemError extends Error {
 }
 
 /** The refusal of a request without a token that is valid here; `expected` completes "with …". */
-export function unauthorized(expected = 'a token of this server'): ProblemError {
+export function unauthorizedError(expected = 'a token of this server'): ProblemError {
   return new ProblemError(
     401,
     'unauthorized',
@@ -159,10 +159,10 @@ export function unauthorized(expected = 'a token of this server'): ProblemError 
 }
 
 /**
- * Runs what refuses a caller's own words with a ConfigError. The store is there before: what is wrong with that is no
- * fault of the caller, and not told to it.
+ * Runs `work` and answers its ConfigErrors, which are about the caller's input, with 400. The store opens before: a
+ * ConfigError of the store is no fault of the caller, who must not read it.
  */
-export async function asBadRequest<T>(client: ThreadClient, work: () => Promise<T>): Promise<T> {
+export async function answerConfigErrors<T>(client: ThreadClient, work: () => Promise<T>): Promise<T> {
   await client.find('')
   try {
     return await work()

@@ -1,6 +1,6 @@
 import type { FileRange, FileStream } from '../client/lists/thread-files.js'
 
-/** What ends an answer that broke off. The server under us prints what a stream throws: this has no words of anybody (T5). */
+/** Ends an answer that broke off. Node's server prints the error that a stream throws, so this one has no content (T5). */
 class BrokenAnswerError extends Error {
   override readonly name = 'BrokenAnswerError'
 }
@@ -11,8 +11,8 @@ interface Chunks {
 }
 
 /**
- * The bytes of an answer, read as they are taken, and let go when nobody takes them. The status was sent before: what breaks
- * it off is heard here alone.
+ * The bytes of an answer as a stream, which reads them as its reader takes them and releases them when the reader leaves.
+ * The status is sent before, so only `onFailure` gets the error that breaks the answer off.
  */
 export function answerBody(
   data: AsyncIterable<Uint8Array>,
@@ -24,7 +24,9 @@ export function answerBody(
       async pull(controller) {
         const { value } = await chunks.next().catch((failure: unknown) => {
           onFailure(failure)
-          throw new BrokenAnswerError('An answer broke off; the line before says of which request.')
+          throw new BrokenAnswerError(
+            'An answer broke off; the line of the log before this one names the request.',
+          )
         })
         if (value === undefined) controller.close()
         else controller.enqueue(value)
@@ -37,36 +39,36 @@ export function answerBody(
   )
 }
 
-/** Ends at once, also while a chunk is waited for: a quiet stream would else outlive its reader. */
+/** `end` works also while a chunk is pending: a quiet stream would otherwise outlive its reader. */
 function read(stream: ReadableStream<Uint8Array>): Chunks {
   const reader = stream.getReader()
   return { next: () => reader.read(), end: (reason) => reader.cancel(reason) }
 }
 
-/** A generator would pass its end over that was never asked for its first bytes. */
+/** Calls the iterator itself: a generator around it would not pass its end on before it has started. */
 function iterate(data: AsyncIterable<Uint8Array>): Chunks {
   const chunks = data[Symbol.asyncIterator]()
   return { next: () => chunks.next(), end: async () => chunks.return?.() }
 }
 
 /**
- * The one range of a `Range` header as a slice; undefined for none, and for what is not understood or several, which HTTP
- * lets a server answer with the whole file.
+ * Reads the single range of a `Range` header as a slice. Undefined for none, several and unknown forms: HTTP lets a server
+ * answer those with the whole file.
  */
 export function readRange(header: string | undefined): FileRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
   if (first === '' && last === '') return undefined
-  // The last N bytes; none of them can be had.
+  // The last N bytes. A range of the last 0 bytes starts behind the file and is refused.
   if (first === '') return Number(last) === 0 ? { start: Number.MAX_SAFE_INTEGER } : { start: -Number(last) }
   const start = Number(first)
   if (last === '') return { start }
   return Number(last) < start ? undefined : { start, end: Number(last) + 1 }
 }
 
-/** What a header can carry of a type; anything else is bytes. */
+/** The types that a header can carry; any other is sent as application/octet-stream. */
 const MIME_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}(; ?[\w-]{1,40}="?[\w.+ -]{1,100}"?)*$/
 
-/** Headers of a file's bytes that are read in ranges, and kept by whoever read them. */
+/** Headers of a file's bytes that a reader may request in ranges and cache. */
 export function downloadHeaders(
   { file, start, end }: FileStream,
   etag: string,
@@ -76,8 +78,8 @@ export function downloadHeaders(
 }
 
 /**
- * Headers of a file's bytes. Whatever it says of itself, a browser saves it and runs nothing of it: an HTML file of a thread
- * must not act for whoever opens it.
+ * Headers of a file's bytes. A browser saves a file of any type and runs none of it: an HTML file of a thread must not act
+ * with the rights of the person who opens it.
  */
 export function bytesHeaders({
   mimeType,
@@ -91,14 +93,14 @@ export function bytesHeaders({
   return {
     'Content-Type': MIME_TYPE.test(mimeType) ? mimeType : 'application/octet-stream',
     'Content-Length': String(size),
-    'Content-Disposition': `attachment; filename*=UTF-8''${encoded(name)}`,
+    'Content-Disposition': `attachment; filename*=UTF-8''${encodeName(name)}`,
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
   }
 }
 
-/** RFC 8187: all that is no plain letter, digit or sign is escaped. */
-function encoded(name: string): string {
+/** Escapes all but plain letters, digits and signs, as RFC 8187 asks. */
+function encodeName(name: string): string {
   return encodeURIComponent(name).replaceAll(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -3,23 +3,23 @@ import { ThreadConflictError } from '../protocol/errors.js'
 import { ProblemError } from './error-response.js'
 
 /**
- * The id of the thread that an account made under a key: the same for the same two, and for nobody else, so that no key
- * tells of another account's threads, or takes their ids from them.
+ * The id of the thread that an account creates under a key. It is equal for the same account and key only, so a key neither
+ * reveals threads of another account nor takes their ids.
  */
-export function keyedThreadId(account: string | null, key: string): string {
-  return idOf('thread', account, key)
+export function threadIdOfKey(account: string | null, key: string): string {
+  return hashId('thread', account, key)
 }
 
 /**
- * The id of a message that was sent to a thread under a key. Never the key itself: the thread has rows of its own, whose ids an
- * account could otherwise name.
+ * The id of a message that is sent to a thread under a key. It is never the key itself: with that, a caller could name ids
+ * of the thread's own rows.
  */
-export function keyedMessageId(threadId: string, key: string): string {
-  return idOf('message', threadId, key)
+export function messageIdOfKey(threadId: string, key: string): string {
+  return hashId('message', threadId, key)
 }
 
-/** In the shape of a UUID, as ids that nobody chose have it. */
-function idOf(...parts: readonly (string | null)[]): string {
+/** In the form of a UUID, as generated ids have it. */
+function hashId(...parts: readonly (string | null)[]): string {
   const digits = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   return [
     digits.slice(0, 8),
@@ -30,8 +30,8 @@ function idOf(...parts: readonly (string | null)[]): string {
   ].join('-')
 }
 
-/** A conflict of what was made under a key names the key, which the caller knows, in place of the id made of it. */
-export async function namingKey<T>(key: string | undefined, work: () => Promise<T>): Promise<T> {
+/** Runs `work`. A conflict names the key, which the caller knows, in place of the id that was derived from it. */
+export async function nameKeyInConflicts<T>(key: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

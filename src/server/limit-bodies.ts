@@ -11,15 +11,15 @@ const SMALL_REQUEST_BYTES = 16 * 1024
 /** Routes of a thread that take a few words at most. */
 const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
 
-/** Streamed, and counted as they are. */
+/** Files are counted while they stream. */
 const STREAMED = 'files/content'
 
-/** A user's own routes, which read what they like. */
+/** A user's own routes, which may take bodies of any form. */
 const OWN = 'api/'
 
 /**
- * Refuses what no route can take, and says why: with 413 what is longer than its route takes, without reading further; JSON that
- * is not in UTF-8, and JSON that is nested too deep.
+ * Refuses bodies that no route can take, and names the reason: with 413 a body that is longer than its route takes, without
+ * reading the rest; with 400 JSON that is not in UTF-8 or is nested too deep.
  */
 export function limitBodies(): MiddlewareHandler<ServerEnv> {
   const small = limit(SMALL_REQUEST_BYTES)
@@ -32,13 +32,13 @@ export function limitBodies(): MiddlewareHandler<ServerEnv> {
   }
 }
 
-/** Lists and objects inside of each other: from some 4,500 on `JSON.stringify` overflows the stack. */
+/** Levels of lists and objects: from about 4,500 on `JSON.stringify` overflows the stack. */
 const JSON_DEPTH = 4000
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
 
-/** Before it is parsed: a parser takes any depth, and what stores it does not; bytes that are no UTF-8 would be replaced in silence. */
+/** Runs before the parser, which takes any depth (the store does not) and silently replaces bytes that are no UTF-8. */
 async function checkJson({ req }: ThreadContext): Promise<void> {
   const type = req.header('content-type') ?? ''
   if (req.raw.body === null || !JSON_TYPE.test(type)) return
@@ -46,9 +46,9 @@ async function checkJson({ req }: ThreadContext): Promise<void> {
   const expected = 'Expected a body of JSON in UTF-8'
   if (!/^(?:utf-?8|us-ascii)$/i.test(charset))
     throw badBody(`${expected}, got the charset ${charset.slice(0, 40)}: encode it as UTF-8.`)
-  // The request keeps it: whoever parses it reads nothing anew.
+  // The request keeps the bytes, so its parser does not read the body again.
   const bytes = new Uint8Array(await req.arrayBuffer())
-  // JSON has no zero byte but in UTF-16 and UTF-32.
+  // JSON contains zero bytes in UTF-16 and UTF-32 only.
   if (bytes.subarray(0, 4).includes(0) || isUtf16(bytes))
     throw badBody(`${expected}, got UTF-16 or UTF-32: encode it as UTF-8.`)
   if (!isUtf8(bytes)) throw badBody(`${expected}, got other bytes: encode it as UTF-8.`)
@@ -62,7 +62,7 @@ function badBody(message: string): ProblemError {
   return new ProblemError(400, 'bad_request', message)
 }
 
-/** By its byte order mark. */
+/** Looks at the byte order mark. */
 function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
@@ -71,7 +71,7 @@ const [QUOTE, ESCAPE] = [0x22, 0x5c]
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** How many lists and objects of JSON text stand inside of each other, at most. */
+/** The depth of the lists and objects in a JSON text. */
 function depthOf(bytes: Uint8Array): number {
   let [depth, deepest, inText] = [0, 0, false]
   for (let at = 0; at < bytes.length; at++) {

@@ -5,20 +5,20 @@ import { ProblemError } from './error-response.js'
 import type { ServerEnv, ThreadContext } from './server-context.js'
 
 /**
- * How many requests each token may make, counted in this process: several processes allow that many each. Tokens of tool
- * workers have as many for each of their calls.
+ * How many requests each token may make. Each process counts by itself, so several processes allow that many each. Tokens of
+ * tool workers may make as many for each of their calls.
  */
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
 }
 
-/** Whose requests are counted together. */
+/** Names the counter of a request. */
 export type RateKey = (context: ThreadContext) => string
 
 const byCaller: RateKey = (context) => context.get('caller').rateKey
 
-/** Refuses with 429 and `Retry-After` what is above the limit. @throws ConfigError */
+/** Refuses requests above the limit with 429 and `Retry-After`. @throws ConfigError */
 export function limitRates(rateLimit: RateLimit, keyOf: RateKey = byCaller): MiddlewareHandler<ServerEnv> {
   const { take } = countRates(rateLimit)
   return async (context, next) => {
@@ -30,7 +30,7 @@ export function limitRates(rateLimit: RateLimit, keyOf: RateKey = byCaller): Mid
 export interface RateCounter {
   /** @throws ProblemError 429 with `Retry-After` above the limit */
   readonly take: (key: string) => Promise<void>
-  /** What was taken is not counted after all. */
+  /** Takes a counted request back. */
   readonly giveBack: (key: string) => Promise<void>
 }
 

@@ -21,10 +21,10 @@ export const microseconds = z.int().openapi({ description: 'Microseconds since 1
 export const threadParams = z.object({
   threadId: z
     .string()
-    .openapi({ description: "Another account's thread is none at all.", example: 'ticket-17' }),
+    .openapi({ description: 'A thread of another account is not found.', example: 'ticket-17' }),
 })
 
-/** A number in a query: digits only, for '' and ' ' are numbers to whoever converts them. */
+/** A number in a query: digits only, because `Number('')` and `Number(' ')` are 0. */
 export function wholeNumber(minimum: number, maximum: number) {
   return z
     .string()
@@ -35,7 +35,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     .openapi({ type: 'integer', minimum, maximum })
 }
 
-/** Strict: a filter that is not there must not become a list of everything. */
+/** Strict: an unknown filter must be refused, because without it the page would list everything. */
 export const pageQuery = z.strictObject({
   cursor: z.string().optional().openapi({ description: '`next` of the page before.' }),
   limit: wholeNumber(1, LIMITS.longestPage),
@@ -56,7 +56,7 @@ export const fields = z.record(z.string(), z.unknown())
 
 /** A key that makes a repeated request the same one. */
 export const key = z.string().min(1).max(LIMITS.nameLength).openapi({
-  description: 'Idempotency key: the same request again, under the same key, is done once.',
+  description: 'Idempotency key: a request that is repeated with the same key is carried out once.',
 })
 
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
@@ -72,14 +72,14 @@ export function optionalBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: false, content: { 'application/json': { schema } } } as const
 }
 
-/** What every route may answer besides. */
+/** Answers that every route may give. */
 const ALWAYS = {
   401: json('The token is missing or wrong.', problem),
   429: json('Too many requests: `Retry-After` says how many seconds to wait.', problem),
   431: { description: 'URL and headers are longer than 16 KB.' },
   503: json(
-    'The store, Temporal or a worker did not answer; what was accepted is kept. With `Retry-After` the same request again ' +
-      'is safe. Without, it made something and had no `key`, or ran an endpoint: look before you repeat it.',
+    'The store, Temporal or a worker did not answer; what was accepted is kept. With `Retry-After` a retry is safe. ' +
+      'Without it, the request creates something and has no `key`, or ran an endpoint: check before you repeat it.',
     problem,
   ),
 } as const
@@ -97,10 +97,10 @@ const CLOSED = { 409: json('The thread is closed, or has something else under th
 
 export const refusals = { ...ALWAYS, ...BAD }
 
-/** Of a route that reads something of a thread. */
+/** Refusals of a route that reads from a thread. */
 export const readRefusals = { ...refusals, ...THREAD }
 
-/** Of a route that does something to a thread. */
+/** Refusals of a route that changes a thread. */
 export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
 
 export const security = [{ token: [] }]
@@ -119,7 +119,7 @@ const attachment = z
   })
   .openapi('Attachment')
 
-/** As Standard Agents has it: snake_case, `tool_calls` a JSON string. */
+/** In the format of Standard Agents: names in snake_case, `tool_calls` as a JSON string. */
 const message = z
   .object({
     id: z.string(),
@@ -138,7 +138,8 @@ const message = z
     attachments: z.array(attachment).readonly(),
     reasoning_content: z.string().nullable(),
     finish_reason: z.string().nullable().openapi({
-      description: 'Of an answer of a model: stop, tool-calls, other, or length, with which it is cut off.',
+      description:
+        'Why the model ended its answer: stop, tool-calls, other, or length for one that is cut off.',
     }),
     prompt: z.string().nullable(),
     subagent_id: z.string().nullable(),
@@ -166,7 +167,7 @@ const givenAttachment = z.union([
   }),
 ])
 
-/** What a thread is told. */
+/** A message for a thread. */
 export const givenMessage = z.strictObject({
   content: z.string().optional(),
   attachments: z.array(givenAttachment).max(LIMITS.messageAttachments).optional(),
@@ -195,7 +196,7 @@ export const fileRecord = z
   })
   .openapi('File')
 
-/** Open: later versions add members. */
+/** An open list: later versions add members. */
 const status = z.string().openapi({
   description:
     'idle, running, waiting_permission, waiting_input, waiting_resource, blocked, stopped, completed, failed, terminated, ' +
@@ -255,7 +256,7 @@ const variables = z.object({
   child: z.string().optional().openapi({ description: 'The subagent that starts with the answer.' }),
 })
 
-/** What waits for an answer. */
+/** A request that waits for an answer. */
 export const pendingRequest = z.union([call, variables]).openapi('PendingRequest')
 
 const threadId = { threadId: z.string() }
@@ -275,7 +276,7 @@ const run = z.object({
   sessionTurns: z.int(),
   doing: z.string().nullable(),
   taskQueue: z.string().optional().openapi({
-    description: "Where that is done, if not on the thread's own: without a worker there it waits.",
+    description: "The task queue of this work, if not the thread's own: it waits for a worker there.",
   }),
   since: microseconds,
 })
@@ -294,7 +295,7 @@ const effect = z.object({
   createdAt: microseconds,
 })
 
-/** A child as its parent knows it. */
+/** A child, as its parent lists it. */
 const entry = z
   .object({
     reference: z.string().openapi({ description: 'Its thread id.' }),
@@ -321,10 +322,10 @@ export const snapshot = z
     statusText: z
       .string()
       .nullable()
-      .openapi({ description: 'What the thread last said of itself; null if it said nothing yet.' }),
+      .openapi({ description: 'The status text that the thread last set; null if it has set none.' }),
     stale: z
       .boolean()
-      .openapi({ description: 'True: what the store has, for no worker answered or it is closed.' }),
+      .openapi({ description: 'True: read from the store, because no worker answered or it is closed.' }),
     at: microseconds,
     run: run.nullable(),
     queue: z.array(queued).readonly(),

@@ -5,18 +5,18 @@ import { ConfigError } from '../protocol/errors.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
 
-/** How long requests in flight may take when a server closes: orchestrators kill it after 30 s, and the store closes before. */
+/** Time for requests in flight when a server closes: orchestrators kill it after 30 s, and the store must close before. */
 const CLOSE_GRACE = 10_000
 
-/** Milliseconds between two looks at connections while it closes. */
+/** Milliseconds between two searches for idle connections while it closes. */
 const LOOK = 100
 
 export interface ServeThreadsOptions extends ThreadAppOptions {
-  /** 0: a free one. @default 8080 */
+  /** 0 takes a free port. @default 8080 */
   readonly port?: number
   /** @default '127.0.0.1': reachable from this machine only */
   readonly hostname?: string
-  /** Milliseconds that those in flight have when it closes. @default 10,000 */
+  /** Milliseconds that requests in flight may take when the server closes. @default 10,000 */
   readonly closeGrace?: number
 }
 
@@ -24,8 +24,8 @@ export interface ServeThreadsOptions extends ThreadAppOptions {
 export interface ThreadServer {
   readonly url: string
   /**
-   * Takes no more requests, ends streams of events, and resolves when those in flight are answered, or cut off after the
-   * grace; asked again, it is the same end. The client stays open.
+   * Accepts no more requests, ends streams of events, and resolves when the requests in flight are answered, or ended after
+   * `closeGrace`. A second call returns the same promise. The client stays open.
    */
   close(): Promise<void>
 }
@@ -35,10 +35,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EACCES: 'one that this user may not open: choose a port from 1024 on',
   EADDRNOTAVAIL:
     'a hostname that is no address of this machine: choose 127.0.0.1, or 0.0.0.0 for all of its addresses',
-  ENOTFOUND: 'a hostname that nobody knows: choose 127.0.0.1, or 0.0.0.0 for all addresses of this machine',
+  ENOTFOUND: 'an unknown hostname: choose 127.0.0.1, or 0.0.0.0 for all addresses of this machine',
 }
 
-/** Why nobody can listen there, in a sentence with the port and what to do. */
+/** Explains why the server cannot listen, with the port and what to do. */
 function listenError(
   error: NodeJS.ErrnoException,
   { port, hostname }: { readonly port: number; readonly hostname: string },
@@ -61,7 +61,7 @@ export async function serveThreads({
   const closing = new AbortController()
   const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
   const app = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
-  // Without a factory of one's own it makes servers of HTTP 1.
+  // `serve` makes an HTTP/1 server unless it gets a factory.
   const server = serve({ fetch: app.fetch, port, hostname }) as Server
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
@@ -74,9 +74,9 @@ export async function serveThreads({
   const close = (): Promise<void> =>
     new Promise((resolve, reject) => {
       closing.abort()
-      // A reader that takes nothing, a paused download, an endpoint that does not answer.
+      // Ends stuck readers, paused downloads, and endpoints that do not answer.
       const late = setTimeout(() => server.closeAllConnections(), closeGrace)
-      // Node closes those that are idle now; one whose stream has just ended would be kept for five seconds more.
+      // `close` ends connections that are idle now; one whose stream ends afterwards would stay for five more seconds.
       const idle = setInterval(() => server.closeIdleConnections(), LOOK)
       server.close((error) => {
         clearTimeout(late)

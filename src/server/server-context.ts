@@ -2,23 +2,23 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { ThreadClient } from '../client/thread-client.js'
 
-/** Who calls. */
+/** The authenticated caller of a request. */
 export interface Caller {
-  /** Whose threads there are for it; null: an operator, for whom there are all. */
+  /** The account whose threads it may see; null: an operator, who may see all threads. */
   readonly account: string | null
-  /** Whose rate is counted; never the token itself. */
+  /** Names the counter of its rate limit; never the token itself. */
   readonly rateKey: string
 }
 
-/** What each request has beside itself. */
+/** The values that middleware keeps with each request. */
 export interface ServerEnv {
   readonly Variables: {
     readonly requestId: string
-    /** Of every route but the public ones. */
+    /** Set for every route but the public ones. */
     readonly caller: Caller
-    /** What became an answer of 500 and above, for the log. */
+    /** The error behind an answer of 500 or above, for the log. */
     readonly failure: unknown
-    /** It makes something and has no key: again it makes another one. */
+    /** The request creates something and has no key, so a retry creates a second one. */
     readonly keyless?: boolean
   }
 }
@@ -26,31 +26,32 @@ export interface ServerEnv {
 export type ThreadApp = OpenAPIHono<ServerEnv>
 export type ThreadContext = Context<ServerEnv>
 
-/** What the routes of one server share. */
+/** The parts that the routes of one server share. */
 export interface ServerContext {
   readonly client: ThreadClient
   readonly log: (entry: RequestEntry) => void
-  /** Milliseconds between two signs of life on a stream of events, and how long one lasts. */
+  /** Milliseconds between two signs of life on a quiet stream of events. */
   readonly heartbeat: number
+  /** Milliseconds until a stream of events ends. */
   readonly longestStream: number
-  /** Aborts when the server closes: streams end then. */
+  /** Aborts when the server closes, which ends streams of events. */
   readonly closing: AbortSignal
 }
 
-/** One answered request. Holds no content (T5): neither path as it came, for it may be a file's, nor words of errors. */
+/** One answered request, without content (T5): no path as it came, because it may name a file, and no message of an error. */
 export interface RequestEntry {
   /** ISO 8601. */
   readonly at: string
   readonly level: 'info' | 'error'
   readonly requestId: string
   readonly method: string
-  /** Of the route: `/threads/:threadId/messages`. */
+  /** The pattern of the route: `/threads/:threadId/messages`. */
   readonly route: string
   readonly threadId?: string
   readonly account?: string
   readonly status: number
-  /** Until the answer begins: a stream goes on after it. */
+  /** Time until the answer begins; a stream lasts longer. */
   readonly milliseconds: number
-  /** Of a status of 500 and above: what was thrown, and where. */
+  /** For a status of 500 or above: the kind of the error and where it was thrown. */
   readonly error?: { readonly name: string; readonly code?: string; readonly frames: readonly string[] }
 }

@@ -35,7 +35,7 @@ const LONGEST_EVENT_STREAM = 3_600_000
 export interface ThreadAppOptions extends Authentication {
   readonly client: ThreadClient
   /**
-   * Of each token, in this process; for tool workers of each call, and of unknown tokens by address. False: none.
+   * Requests of each token in this process; for tool workers of each call, for unknown tokens of each address. False: no limit.
    * @default 1,000 requests in 10 seconds
    */
   readonly rateLimit?: RateLimit | false
@@ -43,18 +43,18 @@ export interface ThreadAppOptions extends Authentication {
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
   readonly toolWorkers?: readonly ToolWorker[]
-  /** One line per request, and nothing of its content. @default failures (500 and above), on stderr */
+  /** Gets one entry per request, without content. @default writes failures (500 and above) to stderr */
   readonly log?: (entry: RequestEntry) => void
-  /** Ends streams of events; requests in flight are answered. */
+  /** Its abort ends streams of events; requests in flight are still answered. */
   readonly closing?: AbortSignal
   /** Milliseconds between two signs of life on a quiet stream of events. @default 15,000 */
   readonly heartbeat?: number
-  /** Milliseconds until a stream of events ends, and its reader comes back. @default an hour */
+  /** Milliseconds until a stream of events ends and its reader has to connect again. @default an hour */
   readonly longestStream?: number
 }
 
 /**
- * The HTTP control plane as a Hono application: mount it where you like, or let `serveThreads` listen. A caller has the
+ * The HTTP control plane as a Hono application: mount it where you like, or let `serveThreads` listen. A caller may see the
  * threads of its account, bodies and rates are limited, errors are `{ error: { code, message, requestId } }`.
  *
  * @throws ConfigError for tokens that no header can carry, or that are short
@@ -71,17 +71,17 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   const app: ThreadApp = new OpenAPIHono<ServerEnv>({
     defaultHook: (result) => {
       if (!result.success)
-        throw new ProblemError(400, 'bad_request', wordsOf(result.error.issues, result.target))
+        throw new ProblemError(400, 'bad_request', describeIssues(result.error.issues, result.target))
     },
   })
   app.onError((error, context) => errorResponse(context, error))
   app.notFound((context) => problemResponse(context, 404, 'not_found', 'There is nothing at this path.'))
   app.use(setHeaders(), logRequests(server))
   app.use(refuseNulls(), continueTrace())
-  // What answers before the guards asks for no token.
+  // Routes that are added before the guards need no token.
   describeApp(app)
   addHealthRoutes(app, server)
-  // Their tokens are of workers and of calls.
+  // These routes check tokens of workers and of calls themselves.
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
@@ -102,7 +102,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   return app
 }
 
-/** Nothing here is a page: a browser runs nothing of it, frames nothing and keeps nothing, unless a route says otherwise. */
+/** No answer is a page: a browser must run, frame and cache nothing of it, unless a route sets other headers. */
 function setHeaders(): MiddlewareHandler<ServerEnv> {
   const secure = secureHeaders({
     contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
@@ -116,8 +116,8 @@ function setHeaders(): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Lets through only who may see the thread in the path. One of another account answers as one that does not exist, before
- * anything else of the request is looked at; subagents have the account of their root.
+ * Admits only callers that may see the thread in the path. A thread of another account answers like one that does not exist,
+ * before anything else of the request is read; subagents have the account of their root.
  */
 function guardThreads({ client }: Pick<ServerContext, 'client'>): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
@@ -130,12 +130,12 @@ function guardThreads({ client }: Pick<ServerContext, 'client'>): MiddlewareHand
   }
 }
 
-/** What a request does belongs to the trace that its caller names in `traceparent`. */
+/** Continues the trace that the caller names in `traceparent`. */
 function continueTrace(): MiddlewareHandler<ServerEnv> {
   return (context, next) => inTrace(context.req.header('traceparent'), next)
 }
 
-/** No id, path or filter holds it, and PostgreSQL takes it in no text. */
+/** No id, path or filter contains NUL, and PostgreSQL refuses it in texts. */
 function refuseNulls(): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
     if (/%00/.test(context.req.url))
@@ -149,19 +149,19 @@ interface Issue {
   readonly message: string
 }
 
-/** Parts of a request as the library names them, where those are no names of HTTP. */
+/** The parts of a request that the library names otherwise than HTTP. */
 const PARTS: Readonly<Record<string, string>> = { json: 'body', param: 'path' }
 
-/** Where and what, never the value: it may be a secret. `target`: of which part of the request. */
-function wordsOf(issues: readonly Issue[], target: string): string {
+/** Names place and problem, never the value, which may be a secret. `target` is the part of the request. */
+function describeIssues(issues: readonly Issue[], target: string): string {
   const part = PARTS[target] ?? target
   return issues.map(({ path, message }) => `${path.map(String).join('.') || part}: ${message}`).join('; ')
 }
 
-const DESCRIPTION = `Durable agent threads. A token has the threads of its account, and an operator's those of all: the
-thread of another account answers as one that does not exist. Times are microseconds since 1970. Objects may get fields and
-texts may get values in later versions: pass over what you do not know. Thread endpoints of your own, below
-/threads/{threadId}/api/, are not described here. The routes below /tool-calls are there when the server has tool workers.`
+const DESCRIPTION = `Durable agent threads. A token may see the threads of its account, an operator's token all threads; a
+thread of another account answers like one that does not exist. Times are microseconds since 1970. Later versions may add
+fields to objects and values to texts: ignore those that you do not know. Thread endpoints of your own, below
+/threads/{threadId}/api/, are not described here. The routes below /tool-calls exist when the server has tool workers.`
 
 const HEAD = {
   openapi: '3.1.0',
@@ -174,16 +174,16 @@ const HEAD = {
   servers: [{ url: '/' }],
 }
 
-/** Serves the OpenAPI document of the routes that were added before, and later. */
+/** Serves the OpenAPI document of all routes of the app, also of those that are added later. */
 function describeApp(app: ThreadApp): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' })
   let text: string | undefined
-  // Made once, for making it takes a core for tens of milliseconds, and nobody has to have a token for it.
+  // Built once: that keeps a core busy for tens of milliseconds, and the route needs no token.
   app.get('/openapi.json', (context) => {
     text ??= JSON.stringify(app.getOpenAPI31Document(HEAD))
     return context.body(text, 200, { 'Content-Type': 'application/json' })
   })
 }
 
-/** A hundred a second for minutes on end is no person and no ordinary service; bursts of a second or two are. */
+/** People and ordinary services send bursts of a second or two, but not a hundred requests a second for minutes. */
 const DEFAULT_RATE_LIMIT: RateLimit = { requests: 1000, seconds: 10 }

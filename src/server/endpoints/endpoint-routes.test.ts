@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
 
-function matched(names: readonly string[], method: string, path: string) {
+function matchFirst(names: readonly string[], method: string, path: string) {
   const routes = names.map((name) => ({ name, route: endpointRoute(name) }))
   for (const { name, route } of routes.toSorted((one, other) => comparePrecedence(one.route, other.route))) {
     const params = route.method === method ? matchRoute(route, path === '' ? [] : path.split('/')) : null
@@ -20,7 +20,7 @@ test.each([
   ['files/[*]', 'get', 'files', { '*': '' }],
   ['report.json', 'get', 'report.json', {}],
 ])('the endpoint %s answers %s %s', (name, method, path, params) => {
-  expect(matched([name], method, path)).toEqual([name, params])
+  expect(matchFirst([name], method, path)).toEqual([name, params])
 })
 
 test.each([
@@ -29,17 +29,17 @@ test.each([
   ['orders/[id]', 'get', 'orders'],
   ['orders/[id]', 'get', 'orders/A/B'],
 ])('the endpoint %s does not answer %s %s', (name, method, path) => {
-  expect(matched([name], method, path)).toBeNull()
+  expect(matchFirst([name], method, path)).toBeNull()
 })
 
 test('what is written out goes before what is open, and that before the rest', () => {
   const names = ['[*]', 'orders/[*]', 'orders/[id]', 'orders/open', '[any]/open', 'orders']
-  expect(matched(names, 'get', 'orders/open')).toEqual(['orders/open', {}])
-  expect(matched(names, 'get', 'orders/A-17')).toEqual(['orders/[id]', { id: 'A-17' }])
-  expect(matched(names, 'get', 'orders/A/B')).toEqual(['orders/[*]', { '*': 'A/B' }])
-  expect(matched(names, 'get', 'orders')).toEqual(['orders', {}])
-  expect(matched(names, 'get', 'bills/open')).toEqual(['[any]/open', { any: 'bills' }])
-  expect(matched(names, 'get', 'bills')).toEqual(['[*]', { '*': 'bills' }])
+  expect(matchFirst(names, 'get', 'orders/open')).toEqual(['orders/open', {}])
+  expect(matchFirst(names, 'get', 'orders/A-17')).toEqual(['orders/[id]', { id: 'A-17' }])
+  expect(matchFirst(names, 'get', 'orders/A/B')).toEqual(['orders/[*]', { '*': 'A/B' }])
+  expect(matchFirst(names, 'get', 'orders')).toEqual(['orders', {}])
+  expect(matchFirst(names, 'get', 'bills/open')).toEqual(['[any]/open', { any: 'bills' }])
+  expect(matchFirst(names, 'get', 'bills')).toEqual(['[*]', { '*': 'bills' }])
 })
 
 test.each(['', '/orders', 'orders/', '../x', 'a//b', '[*]/x', '[id]/[id]', 'a b', '[]'])(

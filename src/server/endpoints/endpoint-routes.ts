@@ -21,7 +21,7 @@ export async function loadThreadEndpoints(folder: URL | string): Promise<Record<
     if (!imported.ok) problems.push(imported.problem)
     else if (typeof imported.value !== 'function')
       problems.push(otherExport(file, 'endpoint', wordOf(imported.value)))
-    // Its parameters are its own business: the server gives it three.
+    // Its parameters are not checked: the server passes three.
     else endpoints[name] = imported.value as ThreadEndpoint
   }
   if (problems.length === 0 && Object.keys(endpoints).length === 0)
@@ -43,7 +43,7 @@ async function filesOf(root: string): Promise<readonly string[]> {
   }
 }
 
-/** What a request can tell apart. */
+/** Equal for two routes that no request tells apart. */
 export function shapeOf({ method, parts }: EndpointRoute): string {
   return [method, ...parts.map((part) => (part.kind === 'text' ? `=${part.text}` : part.kind))].join('/')
 }
@@ -58,15 +58,16 @@ type Part =
   | { readonly kind: 'open'; readonly name: string }
   | { readonly kind: 'rest' }
 
-/** Where a thread endpoint is. */
+/** The method and the path of a thread endpoint. */
 interface EndpointRoute {
   readonly method: Method
   readonly parts: readonly Part[]
 }
 
 /**
- * Reads a name of Standard Agents: the path of a file below `api/` without its ending. `orders/[id].post` is POST on
- * `orders/…`; without a method it is GET; `index` is its folder; `[*]` is all the rest, or nothing. @throws ConfigError
+ * Reads a name of Standard Agents: the path of a file below `api/` without its extension. `orders/[id].post` is POST on
+ * `orders/…`; GET is the default; `index` stands for its folder; `[*]` is the rest of a path, also an empty one.
+ * @throws ConfigError
  */
 export function endpointRoute(name: string): EndpointRoute {
   const [, path = '', suffix] = /^(.*?)(?:\.(get|post|put|patch|delete))?$/i.exec(name) ?? []
@@ -77,7 +78,7 @@ export function endpointRoute(name: string): EndpointRoute {
   const names = parts.flatMap((part) => (part.kind === 'open' ? [part.name] : []))
   if (rest !== -1 && rest < parts.length - 1) throw wrong(name, 'more behind [*]')
   if (new Set(names).size < names.length) throw wrong(name, 'the same name twice')
-  // The expression lets in nothing else.
+  // The expression admits no other method.
   return { method: (suffix?.toLowerCase() ?? 'get') as Method, parts }
 }
 
@@ -95,7 +96,7 @@ function wrong(name: string, came: string): ConfigError {
   ])
 }
 
-/** The parts that a route leaves open, of a path that it matches; else null. */
+/** The open parts of a path that the route matches; null for any other path. */
 export function matchRoute(
   { parts }: EndpointRoute,
   path: readonly string[],
@@ -112,7 +113,7 @@ export function matchRoute(
 
 const WEIGHT = { text: 0, open: 1, rest: 2 } as const
 
-/** What is written out goes before what is open, and that before the rest; from left to right. */
+/** From left to right: a literal part comes before an open one, and both before the rest. */
 export function comparePrecedence(one: EndpointRoute, other: EndpointRoute): number {
   for (let index = 0; index < Math.max(one.parts.length, other.parts.length); index += 1) {
     const difference = weightAt(one, index) - weightAt(other, index)
@@ -121,7 +122,7 @@ export function comparePrecedence(one: EndpointRoute, other: EndpointRoute): num
   return 0
 }
 
-/** A route that has ended matches nothing more, so it goes before one whose rest may be nothing. */
+/** A route that ends here matches no longer path, so it comes before one whose rest may be empty. */
 function weightAt({ parts }: EndpointRoute, index: number): number {
   const part = parts[index]
   return part === undefined ? 0 : WEIGHT[part.kind]

@@ -28,7 +28,7 @@ import { FileError } from '../../store/files/file-checks.js'
 import { findThread } from '../../store/threads/threads.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody } from '../file-response.js'
-import { logBroken } from '../request-log.js'
+import { logBrokenAnswer } from '../request-log.js'
 import type { ServerContext, ServerEnv } from '../server-context.js'
 import { comparePrecedence, endpointRoute, matchRoute, shapeOf } from './endpoint-routes.js'
 import { nowMicros } from '../../protocol/time.js'
@@ -39,22 +39,22 @@ const ENDPOINT_TIMEOUT = 50_000
 /** How long writes in flight of such an endpoint may take: the answer still arrives within that minute. */
 const ENDPOINT_CLOSING = 5_000
 
-/** Routes of your own below `/threads/{threadId}/api/`, for whoever may see the thread. */
+/** Routes of your own below `/threads/{threadId}/api/`, for callers that may see the thread. */
 export interface ThreadEndpoints {
   /** By path and method, as Standard Agents names files: `orders/[id].post`. */
   readonly routes: Readonly<Record<string, ThreadEndpoint>>
-  /** What `state` knows of agents, tools and effects: the workers'. */
+  /** The workers' registry: `state` finds agents, tools and effects in it. */
   readonly registry: Registry
-  /** Values of variables for every thread: the workers'. */
+  /** Values of variables for every thread, the same as the workers'. */
   readonly env?: Readonly<Record<string, string>>
   /**
-   * Milliseconds that each has until it answers; a body that streams goes on. Then `request.signal` aborts, its state takes
+   * Milliseconds until an endpoint has to answer; a body may stream longer. Then `request.signal` aborts, its state accepts
    * nothing more, and the caller gets 504 `endpoint_timeout`. @default 50,000
    */
   readonly timeout?: number
 }
 
-/** Answers what is below `api/`. @throws ConfigError for names that are none, two that are the same, a bad timeout */
+/** Answers requests below `api/`. @throws ConfigError for invalid names, two routes at one path and a bad timeout */
 export function answerEndpoints(
   server: Pick<ServerContext, 'client' | 'log'>,
   endpoints: ThreadEndpoints,
@@ -83,22 +83,22 @@ export function answerEndpoints(
     if (found === undefined) throw noRoute(matching.map(({ route }) => route.method.toUpperCase()))
     const { endpoint, params } = found
     const asked = { request: context.req.raw, requestId: context.get('requestId') }
-    const onBroken = (failure: unknown): void => logBroken(server, context, failure)
-    return runEndpoint({ client, threadId, endpoint, params, timeout, onBroken, ...asked }, (signal) =>
+    const onFailure = (failure: unknown): void => logBrokenAnswer(server, context, failure)
+    return runEndpoint({ client, threadId, endpoint, params, timeout, onFailure, ...asked }, (signal) =>
       openState({ client, endpoints, threadId, signal }),
     )
   }
 }
 
 function timeoutOf({ timeout = ENDPOINT_TIMEOUT }: ThreadEndpoints): number {
-  // A timer takes no more.
+  // The limit of a timer.
   if (Number.isInteger(timeout) && timeout > 0 && timeout < 2 ** 31) return timeout
   throw new ConfigError([
     `Expected "endpoints.timeout" to be whole milliseconds from 1 to ${2 ** 31 - 1}, got ${timeout}.`,
   ])
 }
 
-/** Decoded part by part, so that a slash inside of one stays there. */
+/** Decodes part by part, so that an encoded slash stays inside its part. */
 function pathBehindApi(url: string): readonly string[] {
   const [, path = ''] = /\/threads\/[^/]+\/api\/?(.*)$/.exec(new URL(url).pathname) ?? []
   try {
@@ -125,7 +125,7 @@ interface Opening {
   readonly client: ThreadClient
   readonly endpoints: ThreadEndpoints
   readonly threadId: string
-  /** Of the endpoint: its time is over. */
+  /** Aborts when the endpoint's time is over. */
   readonly signal: AbortSignal
 }
 
@@ -143,11 +143,11 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
     content: 'missing' in plan ? null : plan,
     signal,
     invokeTool: invokeInPlace({ registry, threadId, signal }),
-    sendSignal: tellWorkflows(context, { threadId, parent: thread.parent_thread_id }),
+    sendSignal: signalWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })
 }
 
-/** A plan is built for what it says of variables: nothing runs by it here. */
+/** The plan is built for its variables only: no run uses these caps. */
 const CAPS = runCaps()
 
 interface EndpointRun {
@@ -157,13 +157,13 @@ interface EndpointRun {
   readonly params: Readonly<Record<string, string>>
   readonly request: Request
   readonly requestId: string
-  /** Milliseconds until it is no longer waited for. */
+  /** Milliseconds that the server waits for its answer. */
   readonly timeout: number
-  /** Hears what broke off an answer that streams. */
-  readonly onBroken: (failure: unknown) => void
+  /** Gets the error that broke off a streamed answer. */
+  readonly onFailure: (failure: unknown) => void
 }
 
-/** Runs the user's code, and answers when all that it began is done, or its time is over. */
+/** Runs the user's code, and answers when all that it has begun is done or its time is over. */
 async function runEndpoint(
   run: EndpointRun,
   open: (signal: AbortSignal) => Promise<EndpointState>,
@@ -175,14 +175,14 @@ async function runEndpoint(
   const running = answerOf(run, acting, request)
   const never = new AbortController().signal
   const ended = await runBounded(() => running, { timeout: run.timeout, signal: never, abort })
-  // A body that streams has its state until it ends.
+  // A streamed body may use the state until it ends.
   if (ended.kind === 'answered') return ended.value
   void running.then(dropAnswer, () => undefined)
-  // One that threw may have left a tool running, too.
+  // An endpoint that threw may have left a tool running, too.
   abort.abort()
-  // Whoever is told finds what it did; what it tries from now on is refused, and so is what is not done in time.
+  // The caller of a failed endpoint must find all its writes stored: later ones are refused, and so are those that take too long.
   await acting.close(Math.min(run.timeout, ENDPOINT_CLOSING))
-  throw ended.kind === 'threw' ? ended.error : tookTooLong(run.timeout)
+  throw ended.kind === 'threw' ? ended.error : timeoutError(run.timeout)
 }
 
 async function answerOf(run: EndpointRun, acting: EndpointState, request: Request): Promise<Response> {
@@ -191,9 +191,9 @@ async function answerOf(run: EndpointRun, acting: EndpointState, request: Reques
     response = await run.endpoint(request, acting.state, run.params)
     await acting.settled()
   } catch (error) {
-    if (TemporalUnavailableError.isInstance(error)) throw halfDone(error)
+    if (TemporalUnavailableError.isInstance(error)) throw halfDoneError(error)
     if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
-    await keepWords(run, acting, error)
+    await recordFailure(run, acting, error)
     throw new EndpointError(error)
   }
   if (response instanceof Response) return new Response(bodyOf(run, acting, response), response)
@@ -206,19 +206,19 @@ function bodyOf(
   { body }: Response,
 ): ReadableStream<Uint8Array> | null {
   if (body === null) return null
-  const broken = (failure: unknown): void => {
-    run.onBroken(failure)
-    keepWords(run, acting, failure).catch(run.onBroken)
+  const onFailure = (failure: unknown): void => {
+    run.onFailure(failure)
+    recordFailure(run, acting, failure).catch(run.onFailure)
   }
-  return answerBody(body, broken)
+  return answerBody(body, onFailure)
 }
 
-/** It comes too late, and whatever it streams is read by nobody. */
+/** Ends the stream of an answer that came after the timeout. */
 async function dropAnswer({ body }: Response): Promise<void> {
   await body?.cancel().catch(() => undefined)
 }
 
-function tookTooLong(timeout: number): ProblemError {
+function timeoutError(timeout: number): ProblemError {
   return new ProblemError(
     504,
     'endpoint_timeout',
@@ -227,8 +227,8 @@ function tookTooLong(timeout: number): ProblemError {
   )
 }
 
-/** Each run of an endpoint writes anew: nobody is told to repeat it. */
-function halfDone(cause: TemporalUnavailableError): ProblemError {
+/** The answer has no `Retry-After`, because each run of an endpoint writes anew. */
+function halfDoneError(cause: TemporalUnavailableError): ProblemError {
   return Object.assign(
     new ProblemError(
       503,
@@ -239,7 +239,7 @@ function halfDone(cause: TemporalUnavailableError): ProblemError {
   )
 }
 
-/** Code of an endpoint has thrown. Its words are in the store; whoever called learns nothing of them. */
+/** The error of an endpoint's code. Its text is in the store only; the caller does not get it. */
 class EndpointError extends Error {
   override readonly name = 'EndpointError'
   readonly code = 'endpoint_failed'
@@ -250,15 +250,15 @@ class EndpointError extends Error {
   }
 }
 
-/** T5: for operators, found by the id of the request. */
-async function keepWords(run: EndpointRun, { redactor }: EndpointState, error: unknown): Promise<void> {
+/** T5: keeps the original error for operators, under the id of the request. */
+async function recordFailure(run: EndpointRun, { redactor }: EndpointState, error: unknown): Promise<void> {
   const { client, threadId, requestId } = run
   const words = readThrown(redactor.redactThrown(error))
   const kept = { threadId, at: nowMicros(), type: 'Endpoint.threw', ...words }
   const store = await contextOf(client).store()
   const id = `${threadId}:${requestId}`
   await store.write(async (tx) => {
-    // A caller that names all its requests alike hides none of its failures.
+    // A caller may send one id with many requests, and each failure is kept.
     const isTaken = (await findError(tx, id)) !== null
     await recordError(tx, { ...kept, id: isTaken ? `${id}:${randomUUID()}` : id })
   })
@@ -267,64 +267,64 @@ async function keepWords(run: EndpointRun, { redactor }: EndpointState, error: u
 interface Invoking {
   readonly registry: Registry
   readonly threadId: string
-  /** Of the endpoint. */
+  /** Aborts when the endpoint's time is over. */
   readonly signal: AbortSignal
 }
 
-/** Runs functions for an endpoint. What asks a model, a person or another thread is told to be queued: a worker has that. */
+/** Calls functions for an endpoint. Tools that need a model, a person or another thread run in workers, so they must be queued. */
 function invokeInPlace({ registry, threadId, signal }: Invoking): InvokeTool {
   const call = createNamedCalls({
     registry,
     caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
     runPrompt: async ({ name }) =>
-      errorResult(`"${name}" asks a model, which an endpoint does not: use queueTool.`, 'not_in_place'),
+      errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),
   })
   return async (name, args, place) => {
     const result = await call(name, args, place)
-    // What it wrote goes with it, as that of any call which is stopped (T9).
+    // Its writes are dropped, like those of any cancelled call (T9).
     signal.throwIfAborted()
     return result
   }
 }
 
-interface Telling {
+interface Sender {
   readonly threadId: string
   /** Null for a root thread. */
   readonly parent: string | null
 }
 
-/** Tells workflows what an endpoint of a thread did to it, or to those around it: their rows are committed (T2). */
-function tellWorkflows(
+/** Signals what an endpoint did to its thread or a relative, whose rows are committed before (T2). */
+function signalWorkflows(
   context: ClientContext,
-  { threadId, parent }: Telling,
+  { threadId, parent }: Sender,
 ): (operation: ThreadOperation) => Promise<void> {
   return async (operation) => {
-    if (operation.kind !== 'tell') return told(context, { to: threadId, from: undefined, operation })
+    if (operation.kind !== 'tell') return deliver(context, { to: threadId, from: undefined, operation })
     const { to, operation: inner } = operation
-    await told(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
+    await deliver(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
   }
 }
 
-interface Told {
+interface Delivery {
   readonly to: string
-  /** Who speaks to another thread. */
+  /** How the sender is related to the receiver; undefined if it is the same thread. */
   readonly from: 'child' | 'parent' | undefined
   readonly operation: ThreadOperation
 }
 
-async function told(context: ClientContext, { to, from, operation }: Told): Promise<void> {
+async function deliver(context: ClientContext, { to, from, operation }: Delivery): Promise<void> {
   if (operation.kind === 'terminate') await terminateThread(context, { threadId: to })
   else await signalThread(context, to, signalOf(operation, from))
 }
 
-/** As the workflow of another thread would tell it. */
-function signalOf(operation: ThreadOperation, from: Told['from']): ThreadSignal {
+/** The signal that the workflow of another thread would send. */
+function signalOf(operation: ThreadOperation, from: Delivery['from']): ThreadSignal {
   if (operation.kind === 'queue_message') {
     const { id: messageId, role } = operation
     return { name: SIGNALS.queueMessage, input: { messageId, role, ...(from !== undefined && { from }) } }
   }
   if (operation.kind === 'queue_tool')
     return { name: SIGNALS.queueTool, input: { toolCallId: operation.id, name: operation.name } }
-  // A state without a run asks for nothing else; the workflow looks again (T10).
+  // A state without a run produces no other operations, and the workflow checks them again (T10).
   return { name: SIGNALS.operations, input: { operations: [operation as ToldOperation] } }
 }

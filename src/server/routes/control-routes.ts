@@ -17,11 +17,11 @@ const stop = createRoute({
     params: threadParams,
     body: optionalBody(
       z.strictObject({
-        runId: z.string().optional().openapi({ description: 'Only that run; another one goes on.' }),
+        runId: z.string().optional().openapi({ description: 'Stops only this run; another one goes on.' }),
         children: z
           .boolean()
           .optional()
-          .openapi({ description: 'False: subagents that it waits for go on.' }),
+          .openapi({ description: 'False: subagents that the run waits for go on.' }),
       }),
     ),
   },
@@ -33,7 +33,7 @@ const goOn = createRoute({
   method: 'post',
   path: '/threads/{threadId}/continue',
   operationId: 'continueThread',
-  summary: 'Lets a stopped thread go on.',
+  summary: 'Continues a stopped thread.',
   request: { params: threadParams },
   responses: { 202: ACCEPTED, ...writeRefusals },
 })
@@ -44,7 +44,7 @@ const terminate = createRoute({
   path: '/threads/{threadId}/terminate',
   operationId: 'terminateThread',
   summary:
-    'Refuses everything from now on, ends what is in flight, closes; subagents too. It stays readable.',
+    'Closes the thread and its subagents: cancels work in flight and refuses new requests. They stay readable.',
   request: {
     params: threadParams,
     body: optionalBody(z.strictObject({ reason: z.string().max(LIMITS.answerTextBytes).optional() })),
@@ -52,7 +52,7 @@ const terminate = createRoute({
   responses: { 202: ACCEPTED, ...writeRefusals },
 })
 
-/** What steers a thread. Repeating any of it does no harm. */
+/** Adds the routes that steer a thread; each may be repeated without harm. */
 export function addControlRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(stop, async (context) => {
     const { runId, children } = context.req.valid('json')
@@ -76,11 +76,11 @@ const kept = z.object({ threadId: z.string(), problem: z.string() })
 
 const deleted = z
   .object({
-    threads: z.int().openapi({ description: 'How many are gone: its subagents too.' }),
+    threads: z.int().openapi({ description: 'The number of deleted threads, subagents included.' }),
     kept: z
       .array(kept)
       .readonly()
-      .openapi({ description: 'Whose histories Temporal keeps until its retention ends.' }),
+      .openapi({ description: 'The threads whose histories Temporal keeps until its retention ends.' }),
   })
   .openapi('Deleted')
 
@@ -94,10 +94,12 @@ const remove = createRoute({
   request: {
     params: threadParams,
     query: z.strictObject({
-      terminate: flag.openapi({ description: 'True: ends first what is open of it; otherwise that is 409.' }),
+      terminate: flag.openapi({
+        description: 'True: terminates open threads first; otherwise those answer 409.',
+      }),
     }),
   },
-  responses: { 200: json('It is gone.', deleted), ...writeRefusals },
+  responses: { 200: json('Deleted.', deleted), ...writeRefusals },
 })
 
 const removeQueued = createRoute({
@@ -106,12 +108,12 @@ const removeQueued = createRoute({
   operationId: 'removeQueued',
   tags: ['messages'],
   security,
-  summary: 'Takes back a message, tool or effect that waits its turn.',
+  summary: 'Removes a message, tool or effect from the queue.',
   request: { params: threadParams.extend({ itemId: z.string() }) },
-  responses: { 204: { description: 'It will not come to its turn.' }, ...writeRefusals },
+  responses: { 204: { description: 'Removed: it will not run.' }, ...writeRefusals },
 })
 
-/** What is taken back, and what is deleted. */
+/** Adds the routes that delete threads and remove items from their queues. */
 export function addRemovalRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(remove, async (context) => {
     const { terminate = false } = context.req.valid('query')

@@ -7,12 +7,12 @@ import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const recordedError = z
   .object({
-    id: z.string().openapi({ description: 'As the log of the worker and the `errorId` of events name it.' }),
+    id: z.string().openapi({ description: "The `errorId` of events and of the worker's log." }),
     at: microseconds,
     type: z.string().openapi({ description: 'The kind of a failure, for programs.' }),
     message: z
       .string()
-      .openapi({ description: 'The words of the provider or of the code, without known secrets.' }),
+      .openapi({ description: 'The text of the provider or of the code, without known secrets.' }),
     stack: z.string().nullable(),
   })
   .openapi('RecordedError')
@@ -23,7 +23,7 @@ const list = createRoute({
   operationId: 'listErrors',
   tags: ['threads'],
   security,
-  summary: "For operators: what providers and tools' code said as they failed, the newest last.",
+  summary: "For operators: the original errors of providers and tools' code, newest last.",
   request: {
     params: threadParams,
     query: z.strictObject({
@@ -37,18 +37,18 @@ const list = createRoute({
       z.object({ errors: z.array(recordedError).readonly() }).openapi('RecordedErrors'),
     ),
     ...readRefusals,
-    403: json('The token is of an account.', problem),
+    403: json("The token is an account's, not an operator's.", problem),
   },
 })
 
-/** The real words of errors: they are the operator's alone, for they may name what belongs to the operator. */
+/** Adds the route of original errors. It is for operators only, because the texts may name what belongs to the operator. */
 export function addErrorsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(list, async (context) => {
     if (context.get('caller').account !== null)
       throw new ProblemError(
         403,
         'forbidden',
-        'Expected a token of an operator, got one of an account: the words of errors are for operators only.',
+        'Expected a token of an operator, got one of an account: the texts of errors are for operators only.',
       )
     const { threadId } = context.req.valid('param')
     const options = withoutUndefined(context.req.valid('query'))

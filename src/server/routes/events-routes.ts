@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { positionAfter } from '../../client/events/follow-events.js'
 import type { ThreadEvent } from '../../protocol/events.js'
-import { asBadRequest } from '../error-response.js'
-import { logBroken } from '../request-log.js'
+import { answerConfigErrors } from '../error-response.js'
+import { logBrokenAnswer } from '../request-log.js'
 import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const after = z.string().max(2200).optional()
 
-/** As event streams have it. */
+/** One event in the format of server-sent events. */
 const frame = z
   .object({
     id: z.string(),
@@ -24,40 +24,40 @@ const follow = createRoute({
   operationId: 'followEvents',
   tags: ['events'],
   security,
-  summary: 'What happens in the thread, as it happens: server-sent events, without a gap.',
+  summary: 'The events of the thread as they happen, without a gap, as server-sent events.',
   description:
     'Each event is one JSON object in `data`. The stream ends when the thread closes, and now and then before: connect ' +
-    'again with the last `id` as `Last-Event-ID`, as browsers do by themselves. 204 says that nothing more will come.',
+    'again with the last `id` as `Last-Event-ID`, as browsers do by themselves. 204 means that no event follows.',
   request: {
     params: threadParams,
     query: z.strictObject({
       after: after.openapi({
         description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
       }),
-      follow: flag.openapi({ description: 'False: ends with the last event there is.' }),
+      follow: flag.openapi({ description: 'False: the stream ends with the last event that is stored.' }),
     }),
     headers: z.object({
-      'last-event-id': after.openapi({ description: 'The last id that was seen; goes before `after`.' }),
+      'last-event-id': after.openapi({ description: 'The last id that was read; overrides `after`.' }),
     }),
   },
   responses: {
     200: { description: 'The events.', content: { 'text/event-stream': { schema: frame } } },
-    204: { description: 'The thread is closed, and its last event was seen.' },
+    204: { description: 'The thread is closed, and its last event was read.' },
     ...readRefusals,
   },
 })
 
 const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
 
-/** The live view of a thread. */
+/** Adds the route of a thread's live events. */
 export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, heartbeat, longestStream, closing } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
     const { after: given = '0', follow: follows = true } = context.req.valid('query')
     const last = context.req.valid('header')['last-event-id'] ?? given
-    await asBadRequest(client, async () => positionAfter(last))
-    // Answered by this too, and its body let fall: nobody would end it.
+    await answerConfigErrors(client, async () => positionAfter(last))
+    // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
@@ -66,34 +66,34 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
       .get(threadId)
       .events({ after: last, follow: follows, signal })
       [Symbol.asyncIterator]()
-    // A browser would come back for ever to a stream that ends at once; this is how it is told not to.
+    // A browser connects again for ever to a stream that ends at once; 204 makes it stop.
     const first = thread?.closedAt === null || thread === null ? undefined : await events.next()
     if (first?.done === true) return context.body(null, 204)
-    const onFailure = (failure: unknown): void => logBroken(server, context, failure)
+    const onFailure = (failure: unknown): void => logBrokenAnswer(server, context, failure)
     const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
     return new Response(body, { headers: HEADERS })
   })
 }
 
 interface EventStreamOptions {
-  /** One that was read already. */
+  /** An event that is already read. */
   readonly first: IteratorResult<ThreadEvent, void> | undefined
   /** Milliseconds between two signs of life while nothing happens. */
   readonly heartbeat: number
   /** The stream ends when this aborts. */
   readonly signal: AbortSignal
-  /** The reader has gone, or the stream has ended: nobody asks for more. */
+  /** Runs when the reader has left or the stream has ended. */
   readonly onEnd: () => void
-  /** What broke it off. Whoever reads it comes back behind the last event. */
+  /** Gets the error that broke the stream off; its reader connects again behind the last event. */
   readonly onFailure: (failure: unknown) => void
 }
 
 const encoder = new TextEncoder()
 
 /**
- * Events as an event stream of the web. It is pulled: the next event is read when the reader has taken the one before, so a
- * slow one holds nothing up and is held in no memory, and nothing is read for one that never comes. While nothing happens a
- * comment keeps proxies from cutting it.
+ * Makes an event stream of the web. It is pulled: an event is read only when the reader has taken the one before, so a slow
+ * reader blocks nothing and fills no memory, and a reader that takes nothing causes no reads. While nothing happens, comments
+ * keep proxies from closing the connection.
  */
 function eventStream(
   events: AsyncIterator<ThreadEvent, void>,
@@ -102,7 +102,7 @@ function eventStream(
   let next = first === undefined ? undefined : Promise.resolve(first)
   let isOver = false
 
-  /** Once: a reader that is stuck pulls no more, and must hold nothing all the same. */
+  /** Releases the events once. It does not wait for a pull: a stuck reader pulls no more. */
   async function end(controller?: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     if (isOver) return
     isOver = true
@@ -113,8 +113,8 @@ function eventStream(
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     next ??= events.next()
-    const came = await within(next, heartbeat, signal)
-    // A stream that its reader has left takes nothing more, not even its end.
+    const came = await awaitNext(next, heartbeat, signal)
+    // A stream that its reader has left accepts nothing more, not even a close.
     if (isOver) return
     if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
     next = undefined
@@ -136,13 +136,13 @@ function eventStream(
         }),
       cancel: () => end(),
     },
-    // Not even the first event before somebody reads.
+    // Reads nothing before the reader does, not even the first event.
     { highWaterMark: 0 },
   )
 }
 
-/** What comes first: the event, the end of the stream, or silence for as long as a heartbeat. */
-async function within<T>(
+/** Waits for the event, the end of the stream, or silence for the time of a heartbeat, whichever is first. */
+async function awaitNext<T>(
   next: Promise<T>,
   heartbeat: number,
   signal: AbortSignal,
@@ -157,7 +157,7 @@ async function within<T>(
   }
 }
 
-/** JSON has no line breaks of its own, so an event is one line of data. */
+/** Writes an event as one line of data: JSON text has no line breaks. */
 function frameOf(event: ThreadEvent): string {
   return `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

@@ -3,7 +3,7 @@ import type { FileStream } from '../../client/lists/thread-files.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody, downloadHeaders, readRange } from '../file-response.js'
-import { logBroken } from '../request-log.js'
+import { logBrokenAnswer } from '../request-log.js'
 import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
@@ -28,15 +28,15 @@ const list = createRoute({
   method: 'get',
   path: '/threads/{threadId}/files',
   operationId: 'listFiles',
-  summary: 'What is directly in a folder of the thread.',
+  summary: 'The direct entries of a folder of the thread.',
   request: {
     params: threadParams,
     query: z.strictObject({
-      path: path.optional().openapi({ description: 'A folder; left out: the outermost one.', example: '/' }),
+      path: path.optional().openapi({ description: 'A folder; the root folder if left out.', example: '/' }),
     }),
   },
   responses: {
-    200: json('By name.', z.object({ entries: z.array(fileRecord) }).openapi('Folder')),
+    200: json('Ordered by name.', z.object({ entries: z.array(fileRecord) }).openapi('Folder')),
     ...readRefusals,
   },
 })
@@ -53,11 +53,11 @@ const download = createRoute({
       'if-range': z
         .string()
         .optional()
-        .openapi({ description: 'The ETag that the range is of: another file comes whole.' }),
+        .openapi({ description: 'The ETag of the earlier parts: a file with another one comes whole.' }),
     }),
   },
   responses: {
-    200: { description: 'All of it, in its own type.', ...anyType },
+    200: { description: 'The whole file, in its own type.', ...anyType },
     206: { description: 'The range, in its own type.', ...anyType },
     ...readRefusals,
     409: json('It is a folder.', problem),
@@ -78,12 +78,12 @@ const remove = createRoute({
   ...content,
   method: 'delete',
   operationId: 'deleteFile',
-  summary: 'Removes a file; one that is not there is fine.',
+  summary: 'Removes a file. A missing file is no error.',
   request,
-  responses: { 204: { description: 'It is not there any more.' }, ...writeRefusals },
+  responses: { 204: { description: 'There is no such file any more.' }, ...writeRefusals },
 })
 
-/** The thread's own files, as its tools see them. */
+/** Adds the routes of the thread's files, which are the same that its tools see. */
 export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
   const { client } = server
   app.openapi(list, async (context) => {
@@ -99,7 +99,7 @@ export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
     if (range !== undefined && stream !== null && tag !== undefined && tag !== tagOf(stream))
       stream = await thread.readFileStream(named)
     if (stream === null) throw noFile(await thread.statFile(named))
-    const body = answerBody(stream.data, (failure) => logBroken(server, context, failure))
+    const body = answerBody(stream.data, (failure) => logBrokenAnswer(server, context, failure))
     const isPart = range !== undefined && (tag === undefined || tag === tagOf(stream))
     return respond(stream, { body, isPart })
   })
@@ -122,7 +122,7 @@ export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
   })
 }
 
-/** Why there are no bytes. */
+/** The error of a path that has no bytes. */
 function noFile(record: { readonly isDirectory: boolean } | null): Error {
   if (record === null)
     return new ProblemError(404, 'file_not_found', 'Expected a file of the thread at that path, got none.')
@@ -132,10 +132,10 @@ function noFile(record: { readonly isDirectory: boolean } | null): Error {
       'file_is_folder',
       'Expected a file of the thread at that path, got a folder.',
     )
-  return new ProblemError(500, 'file_lost', 'Expected the bytes of that file, got none: they are gone.')
+  return new ProblemError(500, 'file_lost', 'Expected the bytes of that file, got none: they are lost.')
 }
 
-/** Another one whenever the file was written. */
+/** The ETag of a file, which each write changes. */
 function tagOf({ file }: FileStream): string {
   return `"${file.updatedAt.toString(36)}-${file.size.toString(36)}"`
 }

@@ -7,7 +7,7 @@ import type { ServerContext, ThreadApp } from '../server-context.js'
 /** How long a readiness check may take. */
 const READINESS_CHECK = 2_000
 
-/** The deadline of the call to Temporal: the SDK's retry that meets it ends the call up to a second late. */
+/** The deadline of the call to Temporal. A retry of the SDK that is running then may end the call a second later. */
 const READINESS_CALL = 1_000
 
 /** How long the answer of a readiness check is valid. */
@@ -21,9 +21,9 @@ const health = createRoute({
   operationId: 'getHealth',
   tags: ['server'],
   security: [],
-  summary: 'The process answers: nothing else is looked at.',
+  summary: 'Answers if the process does; nothing else is checked.',
   responses: {
-    200: json('It does.', z.object({ status: z.literal('ok') }).openapi('Health')),
+    200: json('The process answers.', z.object({ status: z.literal('ok') }).openapi('Health')),
     ...MALFORMED,
   },
 })
@@ -36,15 +36,15 @@ const ready = createRoute({
   operationId: 'getReadiness',
   tags: ['server'],
   security: [],
-  summary: 'Whether store and Temporal answer. Looked at once a second at most.',
+  summary: 'Checks that store and Temporal answer, at most once a second.',
   responses: {
-    200: json('Both do.', state),
-    503: json('One does not: send nobody here.', state),
+    200: json('Both answer.', state),
+    503: json('One does not: send no requests here.', state),
     ...MALFORMED,
   },
 })
 
-/** What load balancers ask, without a token. */
+/** Adds the checks of load balancers, which need no token. */
 export function addHealthRoutes(app: ThreadApp, { client }: ServerContext): void {
   const readiness = createReadiness(client)
   app.openapi(health, (context) => context.json({ status: 'ok' as const }, 200))
@@ -54,31 +54,31 @@ export function addHealthRoutes(app: ThreadApp, { client }: ServerContext): void
   })
 }
 
-/** What answers now. */
+/** The parts that answer now; `ready` if all do. */
 interface Readiness {
   readonly ready: boolean
   readonly store: boolean
   readonly temporal: boolean
 }
 
-/** Looks whether store and Temporal answer; those who ask at once, or soon after, share one look. */
+/** Checks that store and Temporal answer; requests at the same time, or soon after, share one check. */
 function createReadiness(client: ThreadClient): () => Promise<Readiness> {
-  let looked: { readonly at: number; readonly found: Promise<Readiness> } | undefined
+  let last: { readonly at: number; readonly found: Promise<Readiness> } | undefined
   return () => {
-    if (looked === undefined || Date.now() - looked.at > READINESS_AGE)
-      looked = { at: Date.now(), found: look(client) }
-    return looked.found
+    if (last === undefined || Date.now() - last.at > READINESS_AGE)
+      last = { at: Date.now(), found: checkReadiness(client) }
+    return last.found
   }
 }
 
-async function look(client: ThreadClient): Promise<Readiness> {
+async function checkReadiness(client: ThreadClient): Promise<Readiness> {
   const [store, temporal] = await Promise.all([storeAnswers(client), temporalAnswers(client)])
   return { ready: store && temporal, store, temporal }
 }
 
 /**
- * Waited for to its end: a call that is left alone repeats itself from a timer of the SDK's, and one that meets a
- * connection closed meanwhile throws where nobody can catch it, which ends the process.
+ * Awaits the call to its end. The SDK repeats an abandoned call from a timer, and if the connection is closed by then, the
+ * call throws where nothing can catch it, which ends the process.
  */
 async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
   const call = async () => {
@@ -90,7 +90,7 @@ async function temporalAnswers({ temporal }: ThreadClient): Promise<boolean> {
   )
 }
 
-/** False when it fails or takes too long, whatever the reason: the log of a request that needs it has that. */
+/** False when the store fails or takes too long. The reason is in the log of a request that needs the store. */
 async function storeAnswers(client: ThreadClient): Promise<boolean> {
   const over = new AbortController()
   const late = sleep(READINESS_CHECK, false, { signal: over.signal }).catch(() => false)

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { NewMessage } from '../../client/messages/send-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { keyedMessageId, namingKey } from '../keyed-id.js'
+import { messageIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
   flag,
   givenMessage,
@@ -27,13 +27,13 @@ const list = createRoute({
   method: 'get',
   operationId: 'listMessages',
   summary:
-    'The newest messages, in their order, queued ones last; older ones by the positions before or after one.',
+    'The newest messages in their order, queued ones last; others by the position before or after them.',
   request: {
     params: threadParams,
     query: z.strictObject({
       limit: wholeNumber(1, LIMITS.longestPage),
-      before: position.openapi({ description: 'Positions below this one: the newest of them.' }),
-      after: position.openapi({ description: 'Positions above this one, from there on.' }),
+      before: position.openapi({ description: 'The newest messages below this position.' }),
+      after: position.openapi({ description: 'The first messages above this position.' }),
       includeSilent: flag,
       maxDepth: wholeNumber(0, LIMITS.frameDepth),
     }),
@@ -45,7 +45,7 @@ const send = createRoute({
   ...shared,
   method: 'post',
   operationId: 'sendMessage',
-  summary: 'Accepts a message: it is kept and delivered once, also with no worker running.',
+  summary: 'Accepts a message, which is kept and delivered once, also while no worker runs.',
   request: {
     params: threadParams,
     body: jsonBody(givenMessage.extend({ key: key.optional() }).openapi('NewMessage')),
@@ -56,7 +56,7 @@ const send = createRoute({
   },
 })
 
-/** What a thread holds, and what it is told. */
+/** Adds the routes that list the messages of a thread and send it one. */
 export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(list, async (context) => {
     const { threadId } = context.req.valid('param')
@@ -69,9 +69,9 @@ export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): vo
     const { threadId } = context.req.valid('param')
     const { key: repeated, ...message } = context.req.valid('json')
     context.set('keyless', repeated === undefined)
-    const id = repeated === undefined ? {} : { id: keyedMessageId(threadId, repeated) }
-    // Its fields were looked at; the client looks again.
-    const { messageId } = await namingKey(repeated, () =>
+    const id = repeated === undefined ? {} : { id: messageIdOfKey(threadId, repeated) }
+    // The schema has checked the fields, and the client checks them again.
+    const { messageId } = await nameKeyInConflicts(repeated, () =>
       client.get(threadId).send({ ...message, ...id } as NewMessage),
     )
     return context.json({ messageId }, 202)

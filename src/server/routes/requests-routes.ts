@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Answer } from '../../client/answers/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { asBadRequest } from '../error-response.js'
+import { answerConfigErrors } from '../error-response.js'
 import {
   fields,
   json,
@@ -25,13 +25,16 @@ const list = createRoute({
   method: 'get',
   path: '/requests',
   operationId: 'listRequests',
-  summary: 'What waits for an answer, oldest first, of all threads of the account.',
+  summary: 'The requests that wait for an answer in all threads of the account, oldest first.',
   request: {
     query: pageQuery.extend({
       agent: z.string().optional(),
       userId: z.string().optional(),
       threadId: z.string().optional(),
-      root: z.string().optional().openapi({ description: 'Of all threads of its tree, itself too.' }),
+      root: z
+        .string()
+        .optional()
+        .openapi({ description: 'Those of all threads of its tree, its own included.' }),
       account: z.string().optional().openapi({ description: 'For operators.' }),
     }),
   },
@@ -49,7 +52,7 @@ const read = createRoute({
   operationId: 'getRequest',
   summary: 'One request that waits for its answer.',
   request: { params },
-  responses: { 200: json('It waits.', pendingRequest), ...readRefusals },
+  responses: { 200: json('The pending request.', pendingRequest), ...readRefusals },
 })
 
 const answer = z
@@ -71,21 +74,21 @@ const respond = createRoute({
   method: 'post',
   path,
   operationId: 'answerRequest',
-  summary: 'Answers a request, once; the same answer again is fine.',
+  summary: 'Answers a request once; repeating the same answer is no error.',
   request: { params, body: jsonBody(answer) },
   responses: {
-    200: json('The thread goes on with it.', z.object({ child: z.string().nullable() }).openapi('Answered')),
+    200: json('The answer is accepted.', z.object({ child: z.string().nullable() }).openapi('Answered')),
     ...writeRefusals,
   },
 })
 
-/** What threads ask, and the answers. */
+/** Adds the routes that list the requests of threads and answer them. */
 export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(list, async (context) => {
     const { cursor, limit, account: asked, ...rest } = context.req.valid('query')
     const account = context.get('caller').account ?? asked
     const filter = withoutUndefined({ ...rest, account })
-    const page = await asBadRequest(client, () =>
+    const page = await answerConfigErrors(client, () =>
       client.pendingPage(filter, withoutUndefined({ cursor, limit })),
     )
     return context.json(page, 200)
@@ -96,7 +99,7 @@ export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): vo
   })
   app.openapi(respond, async (context) => {
     const { threadId, requestId } = context.req.valid('param')
-    // Looked at whole by the client.
+    // The client checks the whole answer.
     const given = context.req.valid('json') as Answer
     return context.json(await client.get(threadId).respond(requestId, given), 200)
   })

@@ -21,9 +21,9 @@ const readSnapshot = createRoute({
   method: 'get',
   path: '/threads/{threadId}/snapshot',
   operationId: 'getSnapshot',
-  summary: 'What the thread does now, from its workflow; else what is recorded, marked `stale`.',
+  summary: 'What the thread does now, from its workflow; without that, the stored state, marked `stale`.',
   request: { params: threadParams },
-  responses: { 200: json('At one moment.', snapshot), ...readRefusals },
+  responses: { 200: json('The state at one moment.', snapshot), ...readRefusals },
 })
 
 const readTree = createRoute({
@@ -31,12 +31,12 @@ const readTree = createRoute({
   method: 'get',
   path: '/threads/{threadId}/tree',
   operationId: 'getTree',
-  summary: 'The thread and all below it, as the store has them.',
+  summary: 'The thread and all threads below it, from the store.',
   request: { params: threadParams },
   responses: { 200: json('The thread.', tree), ...readRefusals },
 })
 
-/** A thread at one moment. */
+/** Adds the routes that read the state of a thread at one moment. */
 export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(readSnapshot, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).snapshot(), 200),
@@ -81,7 +81,7 @@ const set = createRoute({
   method: 'put',
   path: '/threads/{threadId}/variables',
   operationId: 'setVariables',
-  summary: 'Stores values of variables; a blocked run looks again.',
+  summary: 'Stores values of variables; a blocked run checks them again.',
   request: { params: threadParams, body: jsonBody(z.strictObject({ env })) },
   responses: { 204: { description: 'Stored.' }, ...writeRefusals },
 })
@@ -93,7 +93,7 @@ const read = createRoute({
   operationId: 'getVariablesRequest',
   summary: 'The names of the variables that are missing; never a value.',
   request: { params },
-  responses: { 200: json('It waits.', variablesRequest), ...readRefusals },
+  responses: { 200: json('The pending request.', variablesRequest), ...readRefusals },
 })
 
 const supply = createRoute({
@@ -103,10 +103,10 @@ const supply = createRoute({
   operationId: 'supplyVariables',
   summary: 'Stores the values, and starts the subagent that waits for them.',
   request: { params, body: jsonBody(z.strictObject({ env })) },
-  responses: { 200: json('Stored. The same values again are fine.', supplied), ...writeRefusals },
+  responses: { 200: json('Stored. Repeating the same values is no error.', supplied), ...writeRefusals },
 })
 
-/** What a subagent or a run lacks: names can be read, values can be put. */
+/** Adds the routes for variables that a subagent or a run lacks: names can be read, values can be set. */
 export function addVariablesRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(set, async (context) => {
     await client.get(context.req.valid('param').threadId).setEnv(context.req.valid('json').env)
@@ -114,7 +114,7 @@ export function addVariablesRoutes(app: ThreadApp, { client }: ServerContext): v
   })
   app.openapi(read, async (context) => {
     const { threadId, requestId } = context.req.valid('param')
-    const { agent, required, missing } = await waiting(client, threadId, requestId)
+    const { agent, required, missing } = await readVariablesRequest(client, threadId, requestId)
     const body = { request_id: requestId, parent_thread_id: threadId, agent_name: agent }
     return context.json({ ...body, required: [...required], missing: [...missing] }, 200)
   })
@@ -125,7 +125,7 @@ export function addVariablesRoutes(app: ThreadApp, { client }: ServerContext): v
   })
 }
 
-async function waiting(
+async function readVariablesRequest(
   client: ThreadClient,
   threadId: string,
   requestId: string,

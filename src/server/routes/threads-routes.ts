@@ -3,8 +3,8 @@ import type { CreateThread } from '../../client/create-thread.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { asBadRequest, ProblemError } from '../error-response.js'
-import { keyedThreadId, namingKey } from '../keyed-id.js'
+import { answerConfigErrors, ProblemError } from '../error-response.js'
+import { threadIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
   givenMessage,
   json,
@@ -31,10 +31,12 @@ const newThread = z
     key: key.optional(),
     id: name
       .optional()
-      .openapi({ description: "For operators: the thread's own id. An account gives a `key`." }),
+      .openapi({ description: 'For operators: the id of the thread. An account gives a `key` instead.' }),
     account: name
       .optional()
-      .openapi({ description: "For operators: whose thread it is. An account's are its own." }),
+      .openapi({
+        description: "For operators: the thread's account. An account creates its own threads only.",
+      }),
     message: z.union([z.string().min(1), givenMessage]).optional(),
     userId: name.optional(),
     env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
@@ -49,12 +51,12 @@ const create = createRoute({
   operationId: 'createThread',
   tags: ['threads'],
   security,
-  summary: 'Makes a thread, or finds the one of that key, and sends its first message once.',
+  summary: 'Creates a thread, or finds the one with that key, and sends its first message once.',
   request: { body: jsonBody(newThread) },
   responses: {
-    201: json('It is there, and its message is accepted.', threadSummary),
+    201: json('The thread exists, and its message is accepted.', threadSummary),
     ...writeRefusals,
-    403: json("The token's account may not say that.", problem),
+    403: json("The token's account may not set this field.", problem),
   },
 })
 
@@ -74,7 +76,7 @@ const list = createRoute({
         .string()
         .optional()
         .openapi({ description: 'Threads that this one started; "none": root threads.' }),
-      root: z.string().optional().openapi({ description: 'All threads of its tree, itself too.' }),
+      root: z.string().optional().openapi({ description: 'All threads of its tree, itself included.' }),
       tag: z.string().optional(),
       account: z.string().optional().openapi({ description: 'For operators.' }),
     }),
@@ -88,39 +90,45 @@ const read = createRoute({
   operationId: 'getThread',
   tags: ['threads'],
   security,
-  summary: 'A thread, as the store has it.',
+  summary: 'A thread, from the store.',
   request: { params: threadParams },
   responses: { 200: json('The thread.', threadSummary), ...readRefusals },
 })
 
-/** Threads as such: made, listed, looked at. */
+/** Adds the routes that create, list and read threads. */
 export function addThreadsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(create, async (context) => {
     const body = context.req.valid('json')
     const given = ownBody(body, context.get('caller'))
     context.set('keyless', given.id === undefined)
-    // What is wrong with Temporal's configuration is no fault of the caller, and found before a row is made.
+    // A wrong configuration of Temporal is no fault of the caller, and must be found before a row is written.
     void client.temporal
-    const { threadId } = await namingKey(body.key, () => asBadRequest(client, () => client.create(given)))
-    return context.json(await found(threadId), 201)
+    const { threadId } = await nameKeyInConflicts(body.key, () =>
+      answerConfigErrors(client, () => client.create(given)),
+    )
+    return context.json(await readThread(threadId), 201)
   })
   app.openapi(list, async (context) => {
     const { cursor, limit, parent, account: asked, ...rest } = context.req.valid('query')
     const account = context.get('caller').account ?? asked
     const filter = withoutUndefined({ ...rest, account, parent: parent === 'none' ? null : parent })
-    const page = await asBadRequest(client, () => client.page(filter, withoutUndefined({ cursor, limit })))
+    const page = await answerConfigErrors(client, () =>
+      client.page(filter, withoutUndefined({ cursor, limit })),
+    )
     return context.json(page, 200)
   })
-  app.openapi(read, async (context) => context.json(await found(context.req.valid('param').threadId), 200))
+  app.openapi(read, async (context) =>
+    context.json(await readThread(context.req.valid('param').threadId), 200),
+  )
 
-  async function found(threadId: string) {
+  async function readThread(threadId: string) {
     const thread = await client.find(threadId)
     if (thread === null) throw new ThreadNotFoundError(threadId)
     return thread
   }
 }
 
-/** Ids are one name space of all accounts: one that an account could choose would tell it of others' threads. */
+/** All accounts share one name space of ids: an account that could choose ids would find out about threads of others. */
 function ownBody(
   { key: given, id, account, message, ...rest }: z.infer<typeof newThread>,
   caller: Caller,
@@ -136,7 +144,7 @@ function ownBody(
   if (id !== undefined && given !== undefined)
     throw new ProblemError(400, 'bad_request', 'Expected "id" or "key", got both.')
   const owner = caller.account ?? account
-  const threadId = given === undefined ? id : keyedThreadId(owner ?? null, given)
+  const threadId = given === undefined ? id : threadIdOfKey(owner ?? null, given)
   return {
     ...rest,
     ...(threadId !== undefined && { id: threadId }),
@@ -158,7 +166,7 @@ const listAgents = createRoute({
   },
 })
 
-/** What threads can be made of. */
+/** Adds the route that lists the agents of which threads can be created. */
 export function addAgentsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(listAgents, async (context) => {
     const agents = []

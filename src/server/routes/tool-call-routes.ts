@@ -9,18 +9,18 @@ import type { HeldRemoteCall, RemoteCallProblem } from '../../client/remote-call
 import type { ThreadClient } from '../../client/thread-client.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { errorResponse, ProblemError, problemResponse, unauthorized } from '../error-response.js'
+import { errorResponse, ProblemError, problemResponse, unauthorizedError } from '../error-response.js'
 import { answerBody, bytesHeaders } from '../file-response.js'
 import { limitBodies } from '../limit-bodies.js'
 import { countRates, limitRates } from '../rate-limit.js'
 import type { RateLimit } from '../rate-limit.js'
-import { logBroken } from '../request-log.js'
+import { logBrokenAnswer } from '../request-log.js'
 import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas.js'
 import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
-import { bearerToken, ownersByToken, tokenDigest, tokenProblems } from '../tokens.js'
+import { bearerToken, createOwnerFinder, tokenDigest, tokenProblems } from '../tokens.js'
 import type { TokenOwner } from '../tokens.js'
 
-/** Verified tokens of calls that are remembered, 64 bytes each: rarely are more calls in flight at a time. */
+/** How many verified tokens of calls are kept, at 64 bytes each: more calls are rarely in flight at a time. */
 const KNOWN_TOKENS = 10_000
 
 const STATUS: Readonly<Record<RemoteCallProblem, ContentfulStatusCode>> = {
@@ -33,7 +33,7 @@ const STATUS: Readonly<Record<RemoteCallProblem, ContentfulStatusCode>> = {
   file_size: 413,
 }
 
-/** What a worker can do about it, as a status and a body. */
+/** Maps the failure of a worker's request to a status and the one shape of an error. */
 function callProblem(context: ThreadContext, error: Error): Response {
   return RemoteCallError.isInstance(error)
     ? problemResponse(context, STATUS[error.problem], error.code, error.message)
@@ -43,7 +43,7 @@ function callProblem(context: ThreadContext, error: Error): Response {
 /** The token of `Authorization: Bearer …`. @throws ProblemError 401 */
 function bearerOf(context: ThreadContext): string {
   const token = bearerToken(context.req.header('authorization'))
-  if (token === undefined) throw unauthorized(A_TOKEN)
+  if (token === undefined) throw unauthorizedError(A_TOKEN)
   return token
 }
 
@@ -68,23 +68,25 @@ const claimRequest = z
 
 const claimed = z
   .object({
-    token: z.string().openapi({ description: 'For the other routes of this call. Keep it nowhere.' }),
-    expiresAt: microseconds.openapi({ description: 'Of the token; microseconds since 1970.' }),
-    deadline: microseconds.openapi({ description: 'Of the tool; microseconds since 1970.' }),
+    token: z.string().openapi({ description: 'For the other routes of this call. Do not store it.' }),
+    expiresAt: microseconds.openapi({ description: 'When the token expires; microseconds since 1970.' }),
+    deadline: microseconds.openapi({ description: 'When the tool times out; microseconds since 1970.' }),
     tool: z.string(),
     attempt: z.number().int().openapi({ description: 'From 1: how often the call was claimed.' }),
     idempotencyKey: z.string().openapi({ description: 'The same in every attempt.' }),
-    arguments: z.record(z.string(), z.any()).openapi({ description: 'Checked by the schema of the tool.' }),
+    arguments: z
+      .record(z.string(), z.any())
+      .openapi({ description: 'Checked against the schema of the tool.' }),
     variables: z.record(z.string(), z.string()).openapi({ description: 'Those that the tool declares.' }),
     traceparent: z.string().nullable().openapi({
-      description: "W3C trace context of the call: the parent of the worker's spans; null: nobody traces.",
+      description: "W3C trace context of the call: the parent of the worker's spans; null without tracing.",
     }),
   })
   .openapi('ToolCallClaim')
 
 const file = z.strictObject({ path: z.string(), description: z.string().optional() })
 
-/** Of JSON: files are written first, and named by their paths. */
+/** JSON only: files are written before it, and named by their paths. */
 const toolResult = z
   .strictObject({
     status: z.enum(['success', 'error']),
@@ -118,10 +120,10 @@ const bytes = z.string().openapi({ type: 'string', format: 'binary' })
 const refusals = {
   ...always,
   401: json('The token is missing, wrong, or of an earlier claim.', problem),
-  410: json('The call was ended: nothing is taken any more.', problem),
+  410: json('The call has ended: nothing is accepted any more.', problem),
 }
 
-/** With the worker's token. */
+/** Needs the worker's token. */
 const claimRoute = createRoute({
   ...shared,
   method: 'post',
@@ -140,7 +142,7 @@ const claimRoute = createRoute({
   },
 })
 
-/** With the call's token, as those that follow. */
+/** Needs the call's token, like the routes that follow. */
 const readFileRoute = createRoute({
   ...shared,
   method: 'get',
@@ -163,7 +165,7 @@ const writeFileRoute = createRoute({
   path: `${path}/files`,
   operationId: 'writeToolCallFile',
   security: [{ toolCall: [] }],
-  summary: 'Writes a file, which comes into the thread with the result; Content-Type is its type.',
+  summary: 'Writes a file, which the result adds to the thread; Content-Type is its type.',
   request: { params, query: filePath, body: { required: true, content: { '*/*': { schema: bytes } } } },
   responses: {
     200: json('Kept for the call.', stored),
@@ -179,12 +181,12 @@ const resultRoute = createRoute({
   path: `${path}/result`,
   operationId: 'answerToolCall',
   security: [{ toolCall: [] }],
-  summary: 'The result of the call, once; the same one again changes nothing.',
+  summary: 'Takes the result of the call once; repeating the same result changes nothing.',
   request: { params, body: jsonBody(toolResult) },
   responses: {
     200: json('Stored. End the activity.', accepted),
     ...refusals,
-    409: json('The call has another answer.', problem),
+    409: json('The call already has another answer.', problem),
     413: json('The body is too large.', problem),
     415: json('The body is of another type.', problem),
   },
@@ -192,15 +194,15 @@ const resultRoute = createRoute({
 
 interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
   readonly workers: readonly ToolWorker[]
-  /** Of each call. */
+  /** The limit of each call. */
   readonly rateLimit: RateLimit | false
 }
 
-type WorkerOf = ReturnType<typeof toolWorkers>
+type WorkerOf = ReturnType<typeof createWorkerFinder>
 
 /**
- * For workers in other languages (T5): a call is claimed with the worker's token, and worked at with a token for that
- * claim alone.
+ * Adds the routes of workers in other languages (T5): a worker claims a call with its own token, and gets a token for the
+ * routes of that claim alone.
  * @throws ConfigError for workers that cannot be
  */
 export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void {
@@ -209,47 +211,47 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
   const routes = new OpenAPIHono<ServerEnv>(defaultHook === undefined ? {} : { defaultHook })
   routes.onError((error, context) => callProblem(context, error))
   describeTokens(routes)
-  const workerOf = toolWorkers(workers)
+  const workerOf = createWorkerFinder(workers)
   const isWorker = (token: string): boolean => workerOf(token) !== undefined
   const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit, isWorker)
   if (unknown !== null) routes.use('/tool-calls/*', unknown.limit)
   guard(routes, workerOf)
   limitCalls(routes, rateLimit)
-  addClaim(routes, client, { workerOf, onToken: (token) => unknown?.know(token) })
+  addClaim(routes, client, { workerOf, onToken: (token) => unknown?.exempt(token) })
   addFiles(routes, server)
   addResult(routes, client)
   app.route('/', routes)
 }
 
-/** Before a body is looked at: whoever has no token learns nothing of what is expected. */
+/** Runs before a body is checked, so that a caller without a token learns nothing about the expected form. */
 function guard(routes: ThreadApp, workerOf: WorkerOf): void {
   routes.use('/tool-calls/*', async (context, next) => {
     bearerOf(context)
     await next()
   })
   routes.use('/tool-calls/:threadId/:callId/claim', async (context, next) => {
-    workerWith(context, workerOf)
+    findWorker(context, workerOf)
     await next()
   })
 }
 
 function limitCalls(routes: ThreadApp, rateLimit: RateLimit | false): void {
   if (rateLimit !== false) routes.use('/tool-calls/:threadId/:callId/*', limitRates(rateLimit, callKey))
-  // Not those of files, which are streamed, and counted as they are.
+  // Bodies of files are counted while they stream.
   for (const route of ['claim', 'result']) routes.use(`/tool-calls/:threadId/:callId/${route}`, limitBodies())
 }
 
-/** A worker that repeats one call without end holds up none of its others; of unknown tokens nothing long is kept. */
+/** Counts each call by itself, so that endless repeats of one block no other. A hash, because unknown tokens may be long. */
 function callKey(context: ThreadContext): string {
-  const { threadId, callId, token } = heldBy(context)
+  const { threadId, callId, token } = readHeldCall(context)
   return createHash('sha256')
     .update(JSON.stringify([token, threadId, callId]))
     .digest('base64')
 }
 
-function workerWith(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
+function findWorker(context: ThreadContext, workerOf: WorkerOf): ToolWorker {
   const worker = workerOf(bearerOf(context))
-  if (worker === undefined) throw unauthorized(A_TOKEN)
+  if (worker === undefined) throw unauthorizedError(A_TOKEN)
   return worker
 }
 
@@ -260,7 +262,7 @@ interface Claiming {
 
 function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, { workerOf, onToken }: Claiming): void {
   routes.openapi(claimRoute, async (context) => {
-    const { taskQueues } = workerWith(context, workerOf)
+    const { taskQueues } = findWorker(context, workerOf)
     const { threadId, callId } = context.req.valid('param')
     const { claimId } = context.req.valid('json')
     const call = await remoteCalls.claim({ threadId, callId, claimId, taskQueues })
@@ -273,10 +275,10 @@ function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log
   const { remoteCalls } = server.client
   routes.openapi(readFileRoute, async (context) => {
     const { path } = context.req.valid('query')
-    const file = await remoteCalls.readFile(heldBy(context), path)
+    const file = await remoteCalls.readFile(readHeldCall(context), path)
     if (file === null) throw new ProblemError(404, 'not_found', `There is no file ${path}.`)
     const headers = bytesHeaders({ ...file, name: posix.basename(path) })
-    const body = answerBody(file.bytes, (failure) => logBroken(server, context, failure))
+    const body = answerBody(file.bytes, (failure) => logBrokenAnswer(server, context, failure))
     return new Response(body, { headers })
   })
   routes.openapi(writeFileRoute, async (context) => {
@@ -285,37 +287,40 @@ function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log
       mimeType: context.req.header('content-type') ?? 'application/octet-stream',
       data: context.req.raw.body ?? new Uint8Array(),
     }
-    const { path, mimeType, size } = await remoteCalls.writeFile(heldBy(context), given)
+    const { path, mimeType, size } = await remoteCalls.writeFile(readHeldCall(context), given)
     return context.json({ path, mimeType, size }, 200)
   })
 }
 
 function addResult(routes: ThreadApp, { remoteCalls }: ThreadClient): void {
   routes.openapi(resultRoute, async (context) => {
-    await remoteCalls.answer(heldBy(context), context.req.valid('json'))
+    await remoteCalls.answer(readHeldCall(context), context.req.valid('json'))
     return context.json({ status: 'accepted' as const }, 200)
   })
 }
 
-function heldBy(context: ThreadContext): HeldRemoteCall {
+function readHeldCall(context: ThreadContext): HeldRemoteCall {
   const { threadId = '', callId = '' } = context.req.param()
   return { threadId, callId, token: bearerOf(context) }
 }
 
 function describeTokens(app: ThreadApp): void {
   const bearer = { type: 'http', scheme: 'bearer' } as const
-  const schemes = { toolWorker: 'Of a worker in another language.', toolCall: 'Of one claim of one call.' }
+  const schemes = {
+    toolWorker: 'The token of a worker in another language.',
+    toolCall: 'The token of one claim of one call.',
+  }
   for (const [name, description] of Object.entries(schemes))
     app.openAPIRegistry.registerComponent('securitySchemes', name, { ...bearer, description })
 }
 
-/** A worker in another language: its token, and the task queues whose calls it may have. */
+/** A worker in another language: its token, and the task queues whose calls it may claim. */
 export interface ToolWorker extends TokenOwner {
   readonly taskQueues: readonly string[]
 }
 
 /** Finds a worker by its token. @throws ConfigError for tokens that cannot be, and workers without a task queue */
-function toolWorkers(workers: readonly ToolWorker[]): (token: string) => ToolWorker | undefined {
+function createWorkerFinder(workers: readonly ToolWorker[]): (token: string) => ToolWorker | undefined {
   const idle = workers.flatMap(({ taskQueues }, index) =>
     taskQueues.length > 0
       ? []
@@ -323,33 +328,33 @@ function toolWorkers(workers: readonly ToolWorker[]): (token: string) => ToolWor
   )
   const problems = [...tokenProblems('toolWorkers', workers), ...idle]
   if (problems.length > 0) throw new ConfigError(problems)
-  return ownersByToken(workers)
+  return createOwnerFinder(workers)
 }
 
 interface UnknownTokens {
-  /** Before a token is looked at. */
+  /** Runs before the token is checked. */
   readonly limit: MiddlewareHandler<ServerEnv>
-  /** This process has given it to somebody. */
-  readonly know: (token: string) => void
+  /** Exempts a token that this process has issued or verified. */
+  readonly exempt: (token: string) => void
 }
 
 /**
- * A token of a call that nobody has seen is looked up in the store, so an address has as many of them that turn out to be none as
- * others have requests. Not counted are tokens of workers, which no store is asked for, and those of calls that were good here
- * once: who guesses, from the same machine or through the same proxy, locks no worker out that is at work.
+ * Limits the invalid tokens of an address to the rate of requests, because each costs a read of the store. Tokens of workers
+ * need no read and are not counted; nor are tokens of calls that were valid here before, so that guesses from the same machine
+ * or proxy do not lock out a worker with calls in flight.
  */
 function limitUnknownTokens(rateLimit: RateLimit, isWorker: (token: string) => boolean): UnknownTokens {
   const { take, giveBack } = countRates(rateLimit)
   const known = new Set<string>()
 
-  function know(token: string): void {
+  function exempt(token: string): void {
     known.add(keyOf(token))
     const [oldest] = known
     if (known.size > KNOWN_TOKENS && oldest !== undefined) known.delete(oldest)
   }
 
   return {
-    know,
+    exempt,
     async limit(context, next) {
       const token = bearerToken(context.req.header('authorization'))
       if (token !== undefined && (isWorker(token) || known.has(keyOf(token)))) return next()
@@ -358,8 +363,8 @@ function limitUnknownTokens(rateLimit: RateLimit, isWorker: (token: string) => b
       await next()
       if (context.res.status === 401) return undefined
       await giveBack(address)
-      // A request may have been refused before anybody looked at its token.
-      if (token !== undefined && context.res.ok) know(token)
+      // A request may be refused before its token is checked.
+      if (token !== undefined && context.res.ok) exempt(token)
       return undefined
     },
   }
@@ -369,9 +374,9 @@ function keyOf(token: string): string {
   return tokenDigest(token).toString('base64')
 }
 
-/** One address for all that come without one, as in another server than ours. */
+/** All requests without an address share one, as under another server than Node's. */
 function addressOf({ env }: ThreadContext): string {
-  // What Node's adapter gives to each request.
+  // Node's adapter sets it for each request.
   const { incoming } = (env ?? {}) as Partial<HttpBindings>
   return incoming?.socket.remoteAddress ?? ''
 }
