@@ -9,12 +9,12 @@ export type SessionToolBinding<Tool extends string = string> =
       readonly attachmentsProperty?: string
     }
 
-/** One side of a conversation: who speaks, and when it has said enough. */
+/** One side of a conversation: its prompt, and when its turn and the session end. */
 export interface SideConfig<Prompt extends string = string, Tool extends string = string> {
   readonly prompt: Prompt
   readonly label?: string
   /**
-   * Whether an answer without tool calls ends this side's turn.
+   * True if an answer without tool calls ends this side's turn.
    * @default true
    */
   readonly stopOnResponse?: boolean
@@ -58,8 +58,8 @@ export interface AgentDefinition<
   /** Turns of both sides together, after which a `dual_ai` session ends with reason `max_session_turns`. */
   readonly maxSessionTurns?: number
   /**
-   * Milliseconds that one run waits in all for model providers that ask to come later (429, 503, 529), before it ends with
-   * reason `model_failed`. With 0 it does not wait.
+   * Milliseconds that one run waits altogether for model providers that ask for a later request (429, 503, 529), before it
+   * ends with reason `model_failed`. With 0 it does not wait.
    * @default 86,400,000, a day
    */
   readonly providerPatience?: number
@@ -67,13 +67,13 @@ export interface AgentDefinition<
   readonly description?: string
   readonly icon?: string
   /**
-   * Whether prompts may list this agent among their tools.
+   * True if prompts may list this agent among their tools.
    * @default false
    */
   readonly exposeAsTool?: boolean
-  /** What the calling model reads about it. @default `description` */
+  /** The description for the model that may call it. @default `description` */
   readonly toolDescription?: string
-  /** Values of variables that neither thread nor worker gives. */
+  /** Values of variables that neither the thread nor the worker sets. */
   readonly env?: Readonly<Record<string, string>>
   /** Ids of hooks, for prompts that list none. */
   readonly hooks?: readonly Hook[]
@@ -100,15 +100,15 @@ export const SESSION_TOOLS = [
   ['sessionStatus', 'statusTool'],
 ] as const
 
-/** A value that an agent needs from outside; the first that has it gives it: thread, its parents, worker, agent, prompt. */
+/** A value that an agent needs from outside. The first source that has it counts: thread, its parents, worker, agent, prompt. */
 export interface VariableDefinition {
   readonly name: string
   /** `secret`: encrypted at rest, for tools only, never in a prompt. */
   readonly type: 'text' | 'secret'
-  /** A run that lacks it is blocked until it is supplied. */
+  /** A run without its value is blocked until one is supplied. */
   readonly required: boolean
   /**
-   * Whether the parent's value does not count here.
+   * True if a parent's value does not count here.
    * @default false
    */
   readonly scoped?: boolean

@@ -5,15 +5,15 @@ export type DefaultExport =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string }
 
-/** What Node can import (`.ts` where its own type stripping is on); declarations, tests and hidden files are passed over. */
+/** Files that Node can import (`.ts` with its own type stripping), without declarations, tests and hidden files. */
 const MODULE = /^(?!.*(?:^|\/)\.)(?!.*\.d\.ts$)(?!.*\.(?:test|spec)\.\w+$)(.+)\.(?:js|mjs|ts)$/
 
-/** A path in a folder of definitions, with slashes, without its ending; undefined for what holds none. */
+/** The path of a file of definitions without its extension; undefined for any other file. */
 export function moduleName(path: string): string | undefined {
   return MODULE.exec(path)?.[1]
 }
 
-/** Imports a file that holds one definition. `path`: as its author sees it. */
+/** Imports a file that holds one definition. `path` is for messages to its author. */
 export async function importDefault(path: string, location: string): Promise<DefaultExport> {
   try {
     const module = (await import(pathToFileURL(location).href)) as Readonly<Record<string, unknown>>
@@ -24,12 +24,12 @@ export async function importDefault(path: string, location: string): Promise<Def
   }
 }
 
-/** What is wrong with a default export that is something else. `expected`: a noun. */
+/** The problem of a default export of another kind. `expected` is a noun. */
 export function otherExport(path: string, expected: string, got: string): string {
   return `${path}: expected ${withArticle(expected)} as default export, got ${got}`
 }
 
-/** A value in such a sentence. */
+/** The word for a value in such a sentence. */
 export function wordOf(value: unknown): string {
   if (value === undefined) return 'none'
   return value === null ? 'null' : withArticle(typeof value)

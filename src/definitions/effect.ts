@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import type { ThreadState } from './thread-state.js'
 import type { ToolArguments } from './tool.js'
 
-/** Durable work for later. It has no name of its own: its key in the registry names it. */
+/** Durable work for later. Its name is its key in the registry. */
 export interface EffectDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined> {
   readonly description: string
   readonly args?: Schema
-  /** `state.execution` is null: no run is under way. */
+  /** `state.execution` is null, because no run is active. */
   execute(state: ThreadState, args: ToolArguments<Schema>): void | Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the end user of a thread reads where a run ends without an answer of its agent. The runtime's own sentences name models
- * and limits, which are not everybody's business: `failureText` of a worker replaces them. A subagent's thread keeps
- * them, since its reader is the model of its parent.
+ * The text that the end user of a thread reads when a run ends without an answer of its agent. The runtime's own sentences
+ * name models and limits, which are not for every reader: `failureText` of a worker replaces them. A subagent's thread keeps
+ * them, because its reader is the model of its parent.
  */
 import { ConfigError } from '../protocol/errors.js'
 import type { StopReason } from '../protocol/status.js'
@@ -12,11 +12,11 @@ export interface RunFailure {
   readonly agent: string
   /** `model_failed`, `repeated_tool_error`, `hard_cap`, `blocked` or `definition_missing`; later versions may add reasons. */
   readonly reason: StopReason
-  /** What the user would read without `failureText`. */
+  /** The runtime's own text, which the user reads without `failureText`. */
   readonly text: string
 }
 
-/** One sentence for all failures, or a function that chooses one. */
+/** One text for all failures, or a function that chooses one. */
 export type FailureText = string | ((failure: RunFailure) => string)
 
 /** @throws ConfigError */
@@ -28,12 +28,12 @@ export function checkFailureText(given: unknown): void {
   ])
 }
 
-interface Ended extends RunFailure {
+interface FailureOfThread extends RunFailure {
   readonly parent: string | null
 }
 
-/** The worker's own words, or the runtime's; a function that throws or returns no text costs the run nothing. */
-export function failureTextOf(own: FailureText | undefined, { parent, ...failure }: Ended): string {
+/** The worker's text, or the runtime's. A function that throws or returns no text does not fail the run. */
+export function failureTextOf(own: FailureText | undefined, { parent, ...failure }: FailureOfThread): string {
   if (own === undefined || parent !== null) return failure.text
   try {
     const text: unknown = typeof own === 'string' ? own : own(failure)

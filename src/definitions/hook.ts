@@ -3,7 +3,7 @@ import type { Message } from '../protocol/message.js'
 import type { MessageUpdates, ThreadState } from './thread-state.js'
 import type { ToolResult } from './tool-result.js'
 
-/** A tool call as hooks see it; `arguments` is JSON as the model wrote it. */
+/** A tool call for hooks; `arguments` is the JSON that the model wrote. */
 export interface HookedCall {
   readonly id: string
   readonly name: string
@@ -13,13 +13,13 @@ export interface HookedCall {
 type Given<T> = T | Promise<T>
 type Kept<T> = Given<T | null | undefined | void>
 
-/** The hook points, with what they get behind the state and what they may answer; nothing keeps the value as it is. */
+/** The hook points, with their arguments after the state and their results; without a result the value stays as it is. */
 export interface HookPoints {
   after_thread_created: (state: ThreadState) => Given<void>
   after_subagent_created: (state: ThreadState, child: ThreadState) => Given<void>
   after_system_message: (state: ThreadState, systemText: string) => Kept<string>
   filter_messages: (state: ThreadState, messages: readonly Message[]) => Kept<readonly Message[]>
-  /** An error with `block: true` ends the run with its text as a visible message, and no model is called. */
+  /** If it throws an error with `block: true`, the run ends with the error's text as a visible message and calls no model. */
   prefilter_llm_history: (
     state: ThreadState,
     messages: readonly LanguageModelV4Message[],
@@ -39,7 +39,7 @@ export interface HookPoints {
     call: HookedCall,
     result: ToolResult,
   ) => Given<ToolResult | null | undefined | void>
-  /** As after a success; it may turn the failure into a success. */
+  /** Like `after_tool_call_success`; it may turn the failure into a success. */
   after_tool_call_failure: (
     state: ThreadState,
     call: HookedCall,
@@ -50,14 +50,14 @@ export interface HookPoints {
 /** The name of a hook point. */
 export type HookPoint = keyof HookPoints
 
-/** Code of the user's at one point of a thread's work; it runs where its id is listed, by a prompt or else by an agent. */
+/** User code at one point of a thread's work. It runs where a prompt lists its id, or the agent, if its prompt lists none. */
 export interface HookDefinition<Point extends HookPoint = HookPoint, Id extends string = string> {
   readonly hook: Point
   /** Unique among hooks. */
   readonly id: Id
   readonly execute: HookPoints[Point]
   /**
-   * Milliseconds until it is given up and the value before it kept.
+   * Milliseconds until the hook is abandoned and the value before it is kept.
    * @default 30,000
    */
   readonly timeout?: number

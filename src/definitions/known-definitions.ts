@@ -5,7 +5,7 @@ import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
 
-/** What one definition of each kind is called in sentences. */
+/** The word for one definition of each kind. */
 export const KIND_WORDS = {
   agents: 'agent',
   prompts: 'prompt',
@@ -17,14 +17,14 @@ export const KIND_WORDS = {
 
 export type DefinitionKind = keyof typeof KIND_WORDS
 
-/** In the order in which they are reported. */
+/** The kinds, in the order of reports. */
 export const DEFINITION_KINDS = Object.keys(KIND_WORDS) as readonly DefinitionKind[]
 
 export type DefinitionNames = Readonly<Record<DefinitionKind, ReadonlySet<string>>>
 
 /**
- * What the definitions of one registry can refer to. A definition whose fields are wrong counts as registered, so that
- * its mistake is not reported again by each that refers to it; it can be looked at as far as the rest of it is right.
+ * The names to which the definitions of one registry can refer. A definition with wrong fields counts as registered, so that
+ * references to it are not reported too; its right fields can be read.
  */
 export interface KnownDefinitions {
   readonly names: DefinitionNames
@@ -45,13 +45,13 @@ export interface Registry<Agents extends string = string, Models extends string 
   readonly effect: (name: string) => EffectDefinition | undefined
   /** In the order of registration. */
   readonly names: () => RegistryNames<Agents, Models>
-  /** As given: the compiler finds the arguments of each tool in it. */
+  /** The tools as they were passed to `registry()`: their types carry the arguments of each tool. */
   readonly tools: Tools
-  /** What is allowed but probably not meant; workers log it. */
+  /** Things that are allowed but probably mistakes; workers log them. */
   readonly warnings: readonly string[]
 }
 
-/** What a registry holds, by name; hooks by id. */
+/** The names of all definitions; hooks have ids. */
 export interface RegistryNames<Agents extends string = string, Models extends string = string> {
   readonly agents: readonly Agents[]
   readonly prompts: readonly string[]
@@ -61,17 +61,17 @@ export interface RegistryNames<Agents extends string = string, Models extends st
   readonly effects: readonly string[]
 }
 
-/** Something that may be a definition, as `registry()` was given it. */
+/** An unchecked definition from the input of `registry()`. */
 export interface GivenDefinition {
-  /** Undefined where a list has something without a name. */
+  /** Undefined for an entry of a list without a name. */
   readonly name: string | undefined
-  /** What it is called in sentences. */
+  /** Its name in sentences. */
   readonly owner: string
   readonly definition: unknown
 }
 
-/** All of one kind. Tools and effects are named by their keys, hooks by their ids, the others by their names. */
-export function givenDefinitions(input: unknown, kind: DefinitionKind): readonly GivenDefinition[] {
+/** Lists the input's definitions of one kind. Keys name tools and effects, ids name hooks, and names all others. */
+export function listGivenDefinitions(input: unknown, kind: DefinitionKind): readonly GivenDefinition[] {
   const given = isRecord(input) ? input[kind] : undefined
   const word = KIND_WORDS[kind]
   if (kind === 'tools' || kind === 'effects') {
@@ -100,15 +100,15 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A definition that `registry()` has found: only a bug can refer to a missing one. */
-export function registered<Definition>(definition: Definition | undefined, what: string): Definition {
+/** Asserts that `registry()` has found a definition: only a bug can refer to a missing one. */
+export function requireDefinition<Definition>(definition: Definition | undefined, what: string): Definition {
   if (definition === undefined) throw new Error(`Expected ${what} to be in the registry, which was checked`)
   return definition
 }
 
-/** What the check of one definition, or of all, finds. */
+/** The results of a check of one definition or of all. */
 export interface Findings {
   readonly problems: readonly string[]
-  /** What is allowed but probably not meant. */
+  /** Things that are allowed but probably mistakes. */
   readonly warnings: readonly string[]
 }

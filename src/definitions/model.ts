@@ -1,52 +1,52 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
-/** A provider of the AI SDK, as far as it is used here. */
+/** The part of an AI SDK provider that is used here. */
 export interface LanguageModelProvider {
   languageModel(id: string): LanguageModelV4
 }
 
-/** What is known of a model and changes what is sent to it. */
+/** Facts about a model that change its requests. */
 export interface ModelCapabilities {
   /**
-   * Without it, images become path notes.
+   * If false, images become notes with their paths.
    * @default true
    */
   readonly supportsImages?: boolean
   /**
-   * PDF files are sent as they are; without it, they become path notes.
+   * If true, PDF files are sent as they are; otherwise they become notes with their paths.
    * @default false
    */
   readonly supportsDocuments?: boolean
   /**
-   * WAV and MP3 files are sent as they are; without it, they become path notes.
+   * If true, WAV and MP3 files are sent as they are; otherwise they become notes with their paths.
    * @default false
    */
   readonly supportsAudio?: boolean
   /**
-   * Without it, no tools are sent.
+   * If false, no tools are sent.
    * @default true
    */
   readonly supportsToolCalls?: boolean
   /** @default 128,000 */
   readonly maxContextTokens?: number
-  /** What one answer may have. @default the provider's own */
+  /** The most tokens of one answer. @default the provider's own */
   readonly maxOutputTokens?: number
   /** @deprecated write supportsImages */
   readonly vision?: boolean
   readonly supportsStreaming?: boolean
   readonly supportsJsonMode?: boolean
-  /** Words of the provider for levels of reasoning, by level from 0 to 100; null for a level that has none. */
+  /** The provider's words for levels of reasoning from 0 to 100; null for a level without a word. */
   readonly reasoningLevels?: Readonly<Record<number, string | null>>
 }
 
-/** What one provider takes at a time; more waits. Counted in each worker process. */
+/** The limits of one provider, counted in each worker process; requests above them wait. */
 export interface ModelRateLimit {
   /** Calls in flight. */
   readonly concurrency?: number
   readonly requestsPerMinute?: number
 }
 
-/** A model under the name that prompts use. Prices are US dollars per million tokens. */
+/** A model and its name for prompts. Prices are US dollars per million tokens. */
 export interface ModelDefinition<
   Name extends string = string,
   Provider extends LanguageModelProvider = LanguageModelProvider,
@@ -55,14 +55,14 @@ export interface ModelDefinition<
   /** Unique among models; best named for its use. */
   readonly name: Name
   readonly provider: Provider
-  /** The id that the provider knows. */
+  /** The provider's id of the model. */
   readonly model: ModelId<Provider>
-  /** Other models, tried in this order when this one has failed for good; their own fallbacks are not followed. */
+  /** Other models, tried in this order when this one fails finally; their own fallbacks are not used. */
   readonly fallbacks?: readonly Fallback[]
-  /** Shared by all models of the same provider object: the strictest holds. */
+  /** Shared by all models of the same provider object, among whose limits the strictest counts. */
   readonly rateLimit?: ModelRateLimit
   /**
-   * Where prompts of this model call it, fallbacks included: a worker with this `taskQueue` has to run.
+   * The task queue for calls of prompts with this model, fallbacks included. A worker with this `taskQueue` has to run.
    * @default the thread's own
    */
   readonly taskQueue?: string
@@ -71,7 +71,7 @@ export interface ModelDefinition<
   /** For input tokens that the provider read from its cache. */
   readonly cachedPrice?: number
   readonly capabilities?: ModelCapabilities
-  /** By provider key of the AI SDK. */
+  /** Options by provider key of the AI SDK. */
   readonly providerOptions?: SharedV4ProviderOptions
 }
 
@@ -86,20 +86,20 @@ export function defineModel<
   return definition
 }
 
-/** The specification of the AI SDK that the models of a provider must follow. */
+/** The version of the AI SDK's specification that models must have. */
 const SPECIFICATION = 'v4'
 
-/** A release of a provider's package that fits, in words that hold for packages that we do not know. */
+/** How to get a release of a provider's package that fits, also for packages that are not known here. */
 const INSTALL =
   'install the release of its package that depends on @ai-sdk/provider 4, such as @ai-sdk/openai@4'
 
-/** Says what is wrong with a model of another version of the AI SDK, whose streams nobody here could read. */
+/** The problem of a model for another version of the AI SDK, whose streams this runtime cannot read. */
 export function modelVersionProblem(model: unknown): string | undefined {
   const version = versionOf(model)
   return version === SPECIFICATION ? undefined : problemOf(version)
 }
 
-/** The same of a provider, without asking it for a model: older ones do not say it, their models do. */
+/** The same for a provider, without creating a model. Older providers have no version; their models do. */
 export function providerVersionProblem(provider: unknown): string | undefined {
   const version = versionOf(provider)
   return version === SPECIFICATION || version === undefined ? undefined : problemOf(version)
@@ -111,7 +111,7 @@ function versionOf(holder: unknown): unknown {
 }
 
 function problemOf(version: unknown): string {
-  // Only what looks like a version is repeated: it may come from anywhere.
+  // The value may be anything, so only a text in the form of a version is shown.
   const got = typeof version === 'string' && /^[\w.-]{1,20}$/.test(version) ? version : 'another one'
   return `expected models of the AI SDK's specification ${SPECIFICATION}, got ${got}: ${INSTALL}`
 }

@@ -3,13 +3,13 @@ import type { z } from 'zod'
 import type { VariableDefinition } from './agent.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
 
-/** A piece of a system text: words, the whole text of another prompt, or the value of a variable that is no secret. */
+/** A part of a system text: text, the whole text of another prompt, or the value of a variable that is no secret. */
 export type PromptPart<Include extends string = string> =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'include'; readonly prompt: Include }
   | { readonly type: 'env'; readonly property: string }
 
-/** A prompt as a tool: one nested model step whose words and calls become the result. */
+/** A prompt as a tool: one nested model step whose text and calls become the result. */
 export interface SubpromptConfig<Callable extends string = string> {
   readonly name: Callable
   /** @default true */
@@ -18,33 +18,33 @@ export interface SubpromptConfig<Callable extends string = string> {
   readonly includeToolCalls?: boolean
   /** @default true */
   readonly includeErrors?: boolean
-  /** Argument whose text becomes the user message of the nested step; of an agent, the first message after the handoff. */
+  /** Argument whose text becomes the user message of the nested step, or an agent's first message after a handoff. */
   readonly initUserMessageProperty?: string
   /** Argument that holds one attachment path or several, for that message. */
   readonly initAttachmentsProperty?: string
 }
 
-/** What a model may call: a tool by its key in the registry, a prompt, an agent. */
+/** A callable of a model, by name: a tool (its key in the registry), a prompt or an agent. */
 export type ToolEntry<Callable extends string = string> =
   | Callable
   | SubpromptConfig<Callable>
   | SubagentToolConfig<Callable>
 
-/** How much a model reasons, and what becomes of its reasoning. */
+/** How much a model reasons, and how its reasoning is used. */
 export interface ReasoningConfig {
   readonly effort?: 'low' | 'medium' | 'high'
   /** Tokens. */
   readonly maxTokens?: number
-  /** The provider is asked not to return it. */
+  /** Asks the provider not to return its reasoning. */
   readonly exclude?: boolean
   /**
-   * Stored reasoning is sent again in later turns too, to the prompt and the model that wrote it. Signed reasoning of the turn at
-   * hand is in any case.
+   * Sends stored reasoning again in later turns, to the prompt and the model that wrote it. Signed reasoning of the current
+   * turn is always sent.
    */
   readonly include?: boolean
 }
 
-/** A system text with the model that reads it, what it sees of the conversation, and what it may call. */
+/** A system text, its model, the parts of the conversation in its context, and its tools. */
 export interface PromptDefinition<
   Name extends string = string,
   Model extends string = string,
@@ -59,44 +59,44 @@ export interface PromptDefinition<
   readonly prompt: string | readonly PromptPart<Include>[]
   readonly model: Model
   /**
-   * Whether the messages of the thread are in the context.
+   * True if the messages of the thread are in the context.
    * @default false
    */
   readonly includeChat?: boolean
   /**
-   * Whether earlier tool calls and results are in the context.
+   * True if earlier tool calls and results are in the context.
    * @default false
    */
   readonly includePastTools?: boolean
   /** Arguments of the prompt as a tool, and of the tool of an agent whose side A has this prompt. */
   readonly requiredSchema?: z.ZodObject
   readonly variables?: readonly VariableDefinition[]
-  /** Values of variables that nothing else gives. */
+  /** Values of variables for which no other source has one. */
   readonly env?: Readonly<Record<string, string>>
   /** Ids of hooks; they replace those of the agent. */
   readonly hooks?: readonly Hook[]
   /**
-   * Asks the provider for several calls in one answer; they run one after another all the same.
+   * Allows several calls in one answer of the model; they run one after another in any case.
    * @default false
    */
   readonly parallelToolCalls?: boolean
   readonly reasoning?: ReasoningConfig
   /**
-   * How many of the newest messages keep their images at least; older images become path notes, as many at a time as this
-   * number says, so that requests share their beginnings. Documents and audio are treated alike.
+   * How many of the newest messages keep their images at least. Older images become notes with their paths, in groups of this
+   * many messages, so that requests share their beginnings. Documents and audio are treated alike.
    * @default 10
    */
   readonly recentImageThreshold?: number
   /**
-   * How often in a row the model is asked for the rest of an answer that its limit of output tokens cut off, as a further step.
-   * After that the turn ends with reason `answer_cut`. Not for a prompt that is called as a tool.
+   * How often in a row a further step asks the model for the rest of an answer that its limit of output tokens has cut off.
+   * After that the turn ends with reason `answer_cut`. It has no effect for a prompt that is called as a tool.
    * @default 0
    */
   readonly continueCutAnswers?: number
   readonly tools?: readonly ToolEntry<Callable>[]
   /** @default 'auto' */
   readonly toolChoice?: 'auto' | 'none' | 'required'
-  /** By provider key of the AI SDK; they override those of the model. */
+  /** Options by provider key of the AI SDK; they override those of the model. */
   readonly providerOptions?: SharedV4ProviderOptions
 }
 
@@ -113,13 +113,13 @@ export function definePrompt<
   return definition
 }
 
-/** The names of the prompts whose text is part of this one's, as it names them itself. */
-export function includedPrompts({ prompt }: Pick<PromptDefinition, 'prompt'>): readonly string[] {
+/** Lists the prompts that this one includes itself, by name. */
+export function listIncludedPrompts({ prompt }: Pick<PromptDefinition, 'prompt'>): readonly string[] {
   if (typeof prompt === 'string') return []
   return prompt.flatMap((part) => (part.type === 'include' ? [part.prompt] : []))
 }
 
-/** A variable whose value decides or says something where a prompt lists a subagent. */
+/** A variable whose value is used by an entry for a subagent. */
 interface EntryVariable {
   /** The subagent. */
   readonly agent: string
@@ -127,8 +127,8 @@ interface EntryVariable {
   readonly name: string
 }
 
-/** Those of a prompt's entries whose values are read by the runtime. */
-export function entryVariables({ tools = [] }: PromptDefinition): readonly EntryVariable[] {
+/** Lists the variables of a prompt's entries that the runtime reads. */
+export function listEntryVariables({ tools = [] }: PromptDefinition): readonly EntryVariable[] {
   return tools.flatMap((entry) => {
     if (typeof entry === 'string' || !('optional' in entry || 'immediate' in entry)) return []
     const { name: agent, optional, immediate } = entry
@@ -142,8 +142,10 @@ export function entryVariables({ tools = [] }: PromptDefinition): readonly Entry
   })
 }
 
-/** Those that a prompt's entries hand on, by the names of their subagents. */
-export function scopedVariables({ tools = [] }: PromptDefinition): readonly Omit<EntryVariable, 'field'>[] {
+/** Lists the variables that a prompt's entries pass on to their subagents. */
+export function listScopedVariables({
+  tools = [],
+}: PromptDefinition): readonly Omit<EntryVariable, 'field'>[] {
   return tools.flatMap((entry) => {
     const immediate = typeof entry === 'string' || !('immediate' in entry) ? undefined : entry.immediate
     if (typeof entry === 'string' || typeof immediate !== 'object') return []

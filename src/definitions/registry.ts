@@ -18,7 +18,7 @@ type ToolRecord = Readonly<Record<string, ToolDefinition>>
 type EffectRecord = Readonly<Record<string, EffectDefinition>>
 
 /**
- * Puts definitions together and checks them against each other: names by the compiler, all else at run time.
+ * Combines definitions and checks them against each other. The compiler checks names; everything else is checked at run time.
  * @throws ConfigError with every problem at once
  */
 export function registry<
@@ -78,9 +78,9 @@ function createRegistry<
   definitions: Definitions<Agent, Model, Tools>,
   warnings: readonly string[],
 ): Registry<Agent['name'], Model['name'], Tools> {
-  const agents = byName(definitions.agents.map(normalizedAgent))
+  const agents = byName(definitions.agents.map(normalizeAgent))
   const prompts = byName(definitions.prompts)
-  const models = byName(definitions.models.map(normalizedModel))
+  const models = byName(definitions.models.map(normalizeModel))
   const tools = new Map(Object.entries<ToolDefinition>(definitions.tools))
   const hooks = new Map(definitions.hooks.map((hook) => [hook.id, hook]))
   const effects = new Map(Object.entries(definitions.effects))
@@ -122,7 +122,7 @@ export type ToolName<R> = R extends { readonly tools: infer Tools }
     : keyof Tools & string
   : never
 
-/** What a caller writes as arguments of a tool: those with a default may be left out. */
+/** The arguments of a tool as a caller writes them: those with a default are optional. */
 export type ToolInput<R, Name extends ToolName<R>> = R extends { readonly tools: infer Tools }
   ? Name extends keyof Tools
     ? Tools[Name] extends ToolDefinition<infer Schema>
@@ -133,7 +133,7 @@ export type ToolInput<R, Name extends ToolName<R>> = R extends { readonly tools:
     : Record<string, unknown>
   : never
 
-/** Says which agents have more control facts than a thread may carry from run to run. */
+/** Finds agents whose control facts exceed the limit of a thread's state. */
 function planProblems(registry: Registry): readonly string[] {
   return registry.names().agents.flatMap((name) => {
     const built = buildPlan(registry, name)
@@ -145,15 +145,15 @@ function planProblems(registry: Registry): readonly string[] {
   })
 }
 
-/** The same agent without the old names of fields, so that no reader has to know them. */
-function normalizedAgent<Agent extends AgentDefinition>(agent: Agent): Agent {
-  const sideA = normalizedSide(agent.sideA)
-  const sideB = agent.sideB === undefined ? undefined : normalizedSide(agent.sideB)
+/** Replaces the old names of fields, so that only this file has to handle them. */
+function normalizeAgent<Agent extends AgentDefinition>(agent: Agent): Agent {
+  const sideA = normalizeSide(agent.sideA)
+  const sideB = agent.sideB === undefined ? undefined : normalizeSide(agent.sideB)
   if (sideA === agent.sideA && sideB === agent.sideB) return agent
   return { ...agent, sideA, ...(sideB === undefined ? {} : { sideB }) }
 }
 
-function normalizedSide(side: SideConfig): SideConfig {
+function normalizeSide(side: SideConfig): SideConfig {
   if (SESSION_TOOLS.every(([, oldName]) => side[oldName] === undefined)) return side
   const { endSessionTool, failSessionTool, statusTool, ...rest } = side
   return {
@@ -164,8 +164,8 @@ function normalizedSide(side: SideConfig): SideConfig {
   }
 }
 
-/** The same model without the old names of fields, so that no reader has to know them. */
-function normalizedModel<Model extends ModelDefinition>(model: Model): Model {
+/** Replaces the old names of fields, so that only this file has to handle them. */
+function normalizeModel<Model extends ModelDefinition>(model: Model): Model {
   if (model.capabilities?.vision === undefined) return model
   const { vision, ...capabilities } = model.capabilities
   return { ...model, capabilities: { supportsImages: vision, ...capabilities } }

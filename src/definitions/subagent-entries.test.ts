@@ -104,8 +104,7 @@ test('the names of the lifecycle tools are taken', () => {
     }),
   ).toEqual(
     ["agent 'subagent_create'", "prompt 'subagent_message'", "tool 'subagent_message'"].map(
-      (owner) =>
-        `${owner} has the name of the tool that prompts with resumable subagents get: call it otherwise`,
+      (owner) => `${owner} has the name of the tool that prompts with resumable subagents get: rename it`,
     ),
   )
 })

@@ -8,7 +8,7 @@ import type { PromptDefinition } from './prompt.js'
 import type { ToolResult } from './tool-result.js'
 import type { Micros } from '../protocol/time.js'
 
-/** Which messages `getMessages` returns. */
+/** Selects the messages that `getMessages` returns. */
 export interface GetMessagesOptions {
   /** @default 100 */
   readonly limit?: number
@@ -22,7 +22,7 @@ export interface GetMessagesOptions {
   readonly maxDepth?: number
 }
 
-/** A message that is put into the transcript at once and starts nothing. */
+/** A message that is added to the transcript at once and starts no run. */
 export interface InjectedMessage {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
@@ -39,14 +39,14 @@ export interface QueuedMessage {
   readonly metadata?: Record<string, unknown>
 }
 
-/** What of a stored message may change; metadata is merged. */
+/** Changes of a stored message; metadata is merged. */
 export interface MessageUpdates {
   readonly content?: string
   readonly silent?: boolean
   readonly metadata?: Record<string, unknown>
 }
 
-/** What a file may say of itself beside its bytes; width and height are pixels of an image. */
+/** Properties of a file beside its bytes; width and height are pixels of an image. */
 export interface WriteFileOptions {
   readonly width?: number
   readonly height?: number
@@ -61,7 +61,7 @@ export interface FileChunk {
   readonly isLast: boolean
 }
 
-/** Work that waits for its time. Times are microseconds since 1970. */
+/** An effect that is not due yet. Times are microseconds since 1970. */
 export interface ScheduledEffect {
   readonly id: string
   /** Its key in the registry. */
@@ -72,7 +72,7 @@ export interface ScheduledEffect {
   readonly createdAt: Micros
 }
 
-/** The run that a tool is called in. */
+/** The run in which a tool is called. */
 export interface ExecutionState {
   /** The run's id. */
   readonly flowId: string
@@ -82,101 +82,104 @@ export interface ExecutionState {
   readonly stepCount: number
   readonly sideAStepCount: number
   readonly sideBStepCount: number
-  /** Aborts on stop, terminate and timeout; on a worker's shutdown only when its grace time is over. */
+  /** Aborts on stop, terminate and timeout, and when the grace time of a worker's shutdown is over. */
   readonly abortSignal: AbortSignal
-  /** This call has asked for the end of the run. */
+  /** True if this call has asked for the end of the run. */
   readonly stopped: boolean
   /** The side whose call asked for it. */
   readonly stoppedBy: Side | null
-  /** After this step and its queued tools that side acts; the current side goes on instead of ending its turn. */
+  /** That side acts after this step and its queued tools; for the current side, its turn goes on instead of ending. */
   forceTurn(side: Side): void
   /** Ends the run after this call; the step's other tool calls get the result `interrupted`. */
   stop(): void
 }
 
 /**
- * A thread as its tools see it. What a call writes is committed with the call's outcome, exactly once (T9); until
- * then only the call itself sees it. A tool that throws has an outcome, so what it wrote is kept; a call that times
- * out, is cancelled or ends as unknown keeps nothing. Times are microseconds since 1970.
+ * A thread, for its tools. The writes of a call are committed with the call's outcome, exactly once (T9); until then only
+ * the call itself sees them. A tool that throws has an outcome, so its writes are kept; the writes of a call that times out,
+ * is cancelled or ends as unknown are dropped. Times are microseconds since 1970.
  */
 export interface ThreadState {
   /** Also the Temporal workflow id. */
   readonly threadId: string
   /** Name of the active agent. */
   readonly agentId: string
-  /** As given at creation; a child has its parent's. */
+  /** Set at creation; a child has its parent's. */
   readonly userId: string | null
   readonly createdAt: Micros
   readonly terminated: number | null
   readonly execution: ExecutionState | null
-  /** Shared by the calls of one run: JSON, saved with each accepted result, empty at the next run. */
+  /** JSON that the calls of one run share. It is saved with each accepted result, and empty when the next run starts. */
   readonly context: Record<string, JsonValue | undefined>
 
   getMessages(options?: GetMessagesOptions): Promise<{ messages: Message[]; total: number; hasMore: boolean }>
-  /** Of any age and depth. */
+  /** Finds a message of any age and depth. */
   getMessage(messageId: string): Promise<Message | null>
-  /** Stores; starts no run. Its position is null until the call's outcome is stored. */
+  /** Stores a message and starts no run. Its position is null until the call's outcome is stored. */
   injectMessage(message: InjectedMessage): Promise<Message>
-  /** First in, first out; wakes an idle thread. */
+  /** Adds a message to the end of the queue, which wakes an idle thread. */
   queueMessage(message: QueuedMessage): Promise<void>
-  /** Seen by the next model call. @throws for rows of the step in flight, and for a message that is not there */
+  /** The next model call sees the change. @throws for rows of the step in flight, and for a message that does not exist */
   updateMessage(messageId: string, updates: MessageUpdates): Promise<Message>
-  /** Of the transcript or still queued; its files stay. False if there is none. @throws for rows of the step in flight */
+  /**
+   * Deletes a message of the transcript or the queue; its files stay. False if there is none. @throws for rows of the step in
+   * flight
+   */
   deleteMessage(messageId: string): Promise<boolean>
 
-  /** @throws if there is none of that name; so do the next two */
+  /** The three `load` methods throw if there is no definition of that name. */
   loadAgent(name: string): Promise<AgentDefinition>
   loadPrompt(name: string): Promise<PromptDefinition>
   loadModel(name: string): Promise<ModelDefinition>
-  /** Resumable subagents of this thread, as of the start of this call. */
+  /** The resumable subagents of this thread at the start of this call. */
   readonly children: readonly SubagentRegistryEntry[]
   /**
-   * What is done to it joins this call's outcome; at most 50 things that its workflow has to be told, of all such threads.
-   * No tool can be invoked there, and a closed one can only be read. Null for a reference that is no child of this thread.
+   * Opens a child. Its writes are committed with this call's outcome; at most 50 of them may need a signal, over all such
+   * threads. No tool can be invoked there, and a closed thread can only be read. Null for a reference that is no child.
    */
   getChildThread(reference: string): Promise<ThreadState | null>
-  /** As with a child. Null for a thread without a parent. */
+  /** Opens the parent, with the limits of `getChildThread`. Null for a thread without a parent. */
   getParentThread(): Promise<ThreadState | null>
-  /** A silent message for the parent, which works on it. Without a parent nothing happens. @throws for an empty one */
+  /** Queues a silent message for the parent, which it works on. Does nothing without a parent. @throws for an empty text */
   notifyParent(content: string): Promise<void>
-  /** What this thread says of itself, in its snapshot and in the registry of its parent if it has one: at most 500 characters. */
+  /** Sets the status text in the thread's snapshot and in its parent's list of children: at most 500 characters. */
   setStatus(status: string): Promise<void>
   getAgentNames(): string[]
   getPromptNames(): string[]
   getModelNames(): string[]
 
   /**
-   * The value of a variable: of this thread, its parents, the worker, the agent, the prompt, the first that has one.
-   * A secret of 6 characters and more comes back from this call as `[secret NAME]`, in all but the bytes of files.
-   * @throws if none has
+   * The value of a variable, from the first source that has one: this thread, its parents, the worker, the agent, the prompt.
+   * A secret of 6 characters or more is stored as `[secret NAME]` in everything that this call returns, except in the bytes of
+   * files. @throws if no source has a value
    */
   env(name: string): Promise<string>
-  /** As declared, else as it was set; a variable of which nothing says so is a secret. */
+  /** The type that is declared, else the one that was set, else `secret`. */
   envType(name: string): Promise<VariableDefinition['type']>
   /**
-   * For this thread, and its children that do not scope the name. Without a type it keeps the one that it has; a new one
-   * is as declared, else a secret. @throws for a secret on a worker without EVERTHREAD_SECRET_KEY
+   * Sets a variable for this thread and its children that do not scope the name. Without a type it keeps the present one; a
+   * new variable has the declared type, else `secret`. @throws for a secret on a worker without EVERTHREAD_SECRET_KEY
    */
   setEnv(name: string, value: string, options?: { readonly type?: VariableDefinition['type'] }): Promise<void>
 
-  /** Run after the step's calls, whatever the prompt lists; at most 50 a call. */
+  /** Queues a tool, which runs after the step's calls, even if the prompt does not list it; at most 50 per call. */
   queueTool(name: string, args: Record<string, unknown>): void
-  /** Now, in place: its writes join this call's, and it leaves no message. */
+  /** Runs a tool now, inside this call: its writes are committed with this call's, and it leaves no message. */
   invokeTool(name: string, args: Record<string, unknown>): Promise<ToolResult>
 
-  /** Milliseconds from now; survives restarts and idle months. Answers the id. @throws for an unknown name */
+  /** Schedules an effect after `delay` milliseconds, durably, and answers its id. @throws for an unknown name */
   scheduleEffect(name: string, args: Record<string, unknown>, delay?: number): Promise<string>
-  /** The next one first. */
+  /** Lists scheduled effects, the next one first. */
   getScheduledEffects(name?: string): Promise<ScheduledEffect[]>
-  /** False if it is not scheduled any more. */
+  /** False if the effect is not scheduled any more. */
   removeScheduledEffect(id: string): Promise<boolean>
 
-  /** A `custom` event for live clients, at once and whatever becomes of the call; at most 16 KiB. */
+  /** Sends a `custom` event to live clients, at once and independent of the call's outcome; at most 16 KiB. */
   emit(event: string, data: JsonValue): void
 
-  /** Null if there is none. */
+  /** Null for an unknown key. */
   getValue(key: string): Promise<JsonValue>
-  /** `undefined` deletes. */
+  /** `undefined` deletes the key. */
   setValue(key: string, value: JsonValue | undefined): Promise<void>
 
   writeFile(
@@ -188,19 +191,19 @@ export interface ThreadState {
   readFile(path: string): Promise<ArrayBuffer | null>
   readFileStream(path: string): Promise<AsyncIterable<FileChunk> | null>
   statFile(path: string): Promise<FileRecord | null>
-  /** Null: this runtime makes no thumbnails, and there is no way to store one. */
+  /** Always null: this runtime makes no thumbnails and cannot store any. */
   getFileThumbnail(path: string): Promise<ArrayBuffer | null>
   readdirFile(path: string): Promise<{ entries: FileRecord[] }>
   unlinkFile(path: string): Promise<void>
   mkdirFile(path: string): Promise<FileRecord>
-  /** Of an empty folder. */
+  /** Removes an empty folder. */
   rmdirFile(path: string): Promise<void>
   /**
-   * Lines that match a regular expression, of text files up to 1 MB; at most 1,000 lines of 1,000 characters, and 2 s
-   * of matching.
+   * Finds lines that match a regular expression, in text files up to 1 MB: at most 1,000 lines of 1,000 characters, in at most
+   * 2 s of matching.
    */
   grepFiles(pattern: string): Promise<{ path: string; matches: string[] }[]>
-  /** `*` and `?` stay within a name, `**` stands for any folders; without "/" the pattern is for the name alone. */
+  /** `*` and `?` match within a name, `**` matches any folders; a pattern without "/" is matched against names only. */
   findFiles(pattern: string): Promise<{ paths: string[] }>
   getFileStats(): Promise<{ fileCount: number; directoryCount: number; totalSize: number }>
 
@@ -209,9 +212,9 @@ export interface ThreadState {
 }
 
 /**
- * Answers a request below `/threads/{threadId}/api/`. `state.execution` is null: there is no run, and each write acts at
- * once. `params` are the parts of the path that its name leaves open; `*` is the rest of it. `request.signal` aborts when
- * the caller has gone, and when its time is over (`endpoints.timeout` of the server).
+ * Answers a request below `/threads/{threadId}/api/`. `state.execution` is null, because there is no run, and each write
+ * takes effect at once. `params` has the open parts of the path by name, and the rest of the path as `*`. `request.signal`
+ * aborts when the caller disconnects, and when the time is over (`endpoints.timeout` of the server).
  */
 export type ThreadEndpoint = (
   request: Request,
@@ -219,7 +222,7 @@ export type ThreadEndpoint = (
   params: Readonly<Record<string, string>>,
 ) => Response | Promise<Response>
 
-/** Declares a thread endpoint. It has no name of its own: its path and method are the key, or the file, that holds it. */
+/** Declares a thread endpoint. Its path and method are its key in `routes`, or the path of its file. */
 export function defineThreadEndpoint(endpoint: ThreadEndpoint): ThreadEndpoint {
   return endpoint
 }

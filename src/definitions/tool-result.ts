@@ -1,23 +1,23 @@
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
 import type { JsonValue } from '../protocol/values.js'
 
-/** A part of a result: text parts are joined and win over `result`, files are shown to models that take them. */
+/** A part of a result. Text parts are joined and replace `result`; models that accept files get them. */
 export type ToolResultPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly file: NewAttachment | AttachmentRef }
 
-/** What a tool answers; the model reads `result`, or `error`. A result that is not a string is sent as JSON. */
+/** The result of a tool. The model reads `result` or `error`; a result that is not a string is sent as JSON. */
 export interface ToolResult {
   readonly status: 'success' | 'error'
   readonly result?: JsonValue
   readonly content?: readonly ToolResultPart[]
   readonly error?: string
   readonly error_code?: string
-  /** New files, which are stored in the thread, or files that the thread has. */
+  /** New files, which are stored in the thread, or files of the thread. */
   readonly attachments?: readonly (NewAttachment | AttachmentRef)[]
 }
 
-/** The call is answered later, by `thread.respond(call.id, { result })`; it waits for that at no cost. */
+/** The call is answered later, by `thread.respond(call.id, { result })`, and takes no resources while it waits. */
 export interface PendingToolResult {
   readonly status: 'pending'
 }

@@ -3,15 +3,15 @@ import type { VariableDefinition } from './agent.js'
 import type { ThreadState } from './thread-state.js'
 import type { PendingToolResult, ToolResult } from './tool-result.js'
 
-/** Throws of a tool are tried again inside the call, with nothing kept of what a failed try did to its thread. */
+/** Repeats a tool that throws, inside the call. The writes of a failed attempt to its thread are dropped. */
 export interface ToolRetry {
-  /** The first one included. */
+  /** The number of attempts, the first one included. */
   readonly maximumAttempts: number
-  /** Milliseconds before the second attempt; doubled before each later one. @default 1,000 */
+  /** Milliseconds before the second attempt, doubled for each later one. @default 1,000 */
   readonly initialInterval?: number
 }
 
-/** One call of a tool. The key is the same in every attempt: give it to services that deduplicate by one. */
+/** One call of a tool. The key is equal in all attempts: pass it to services that deduplicate by key. */
 export interface ToolCall {
   readonly id: string
   /** From 1. */
@@ -19,41 +19,42 @@ export interface ToolCall {
   readonly idempotencyKey: string
 }
 
-/** What `execute` gets for a schema: parsed, with defaults applied. */
+/** The arguments of `execute` for a schema: parsed, with defaults applied. */
 export type ToolArguments<Schema> = Schema extends z.ZodObject ? z.output<Schema> : Record<string, never>
 
-/** A function that models may call. It has no name of its own: its key in the registry names it. */
+/** A function that models may call. Its name is its key in the registry. */
 export interface ToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined> {
   readonly description: string
   readonly args?: Schema
-  /** A throw is an error result for the model, not a retry. */
+  /** A thrown error becomes an error result for the model; it causes no retry. */
   execute(
     state: ThreadState,
     args: ToolArguments<Schema>,
     call: ToolCall,
   ): ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
   readonly variables?: readonly VariableDefinition[]
-  /** Whether a person has to allow the call; one that throws asks. */
+  /** True if a person has to approve the call. A function that throws counts as true. */
   readonly needsApproval?:
     | boolean
     | ((state: ThreadState, args: ToolArguments<Schema>) => boolean | Promise<boolean>)
   readonly retry?: ToolRetry
   /**
-   * Milliseconds until the call is aborted and the model told so; at most a day.
+   * Milliseconds until the call is aborted and the model gets an error; at most a day.
    * @default 300,000
    */
   readonly timeout?: number
   /**
-   * Whether a call that a crash cut off may run again; if not, the model is told that its outcome is unknown.
+   * True if a call that a crash interrupted may run again. Otherwise the model reads that its outcome is unknown.
    * @default false
    */
   readonly idempotent?: boolean
   /**
-   * Where its code runs: a worker with this `taskQueue` has to run. A tool that another one invokes in place runs there.
+   * The task queue on which its code runs. A worker with this `taskQueue` has to run. A tool that another tool invokes in place
+   * runs with that tool.
    * @default the thread's own
    */
   readonly taskQueue?: string
-  /** Its code is an activity of a worker in another language. @see defineRemoteTool */
+  /** Set if its code is an activity of a worker in another language. @see defineRemoteTool */
   readonly remote?: RemoteActivity
 }
 
@@ -70,7 +71,7 @@ export function defineTool<Schema extends z.ZodObject | undefined = undefined>(
   return definition
 }
 
-/** A tool whose code is an activity of a worker in another language, as `examples/python-tool` has one. */
+/** A tool whose code is an activity of a worker in another language; `examples/python-tool` has such a worker. */
 interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined>
   extends
     RemoteActivity,
@@ -80,9 +81,9 @@ interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObj
     > {}
 
 /**
- * Declares a tool in another language. Checks, approval and hooks are those of any tool; then the activity `activity` is
- * scheduled on `taskQueue` with ids only, and its worker gets arguments and gives the result over HTTP. Its `timeout`
- * begins when a worker takes the call. It cannot be invoked inside another tool's call: use `queueTool`.
+ * Declares a tool in another language. Checks, approval and hooks work as for any tool. Then the activity `activity` is
+ * scheduled on `taskQueue` with ids only, and its worker gets the arguments and sends the result over HTTP. `timeout` begins
+ * when a worker claims the call. It cannot be invoked inside another tool's call: use `queueTool`.
  */
 export function defineRemoteTool<Schema extends z.ZodObject | undefined = undefined>({
   taskQueue,

@@ -5,8 +5,8 @@ interface EventSource {
 }
 
 /**
- * Checks that a thread's events came in this order, others between them.
- * @throws AssertionError that shows what came
+ * Checks that a thread's events came in this order; others may come between them.
+ * @throws AssertionError that shows all events
  */
 export async function assertEvents(thread: EventSource, types: readonly string[]): Promise<void> {
   const came: string[] = []

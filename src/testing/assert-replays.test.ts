@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventsOf, reachedEvent } from './assert-replays.js'
+import { eventsOf, findFailingTask } from './assert-replays.js'
 
 const scheduled = { workflowTaskCompletedEventId: '3', activityType: { name: 'thread.callModel' } }
 
@@ -25,5 +25,5 @@ test.each([
   const run = { workflowId: 't', history: { events } }
   const fails = async (beginning: typeof run): Promise<boolean> =>
     (eventsOf(beginning) as readonly unknown[]).length > bad
-  expect(await reachedEvent(run, fails as never)).toBe(named)
+  expect(await findFailingTask(run, fails as never)).toBe(named)
 })

@@ -13,13 +13,13 @@ export interface RecordedHistory {
   readonly history: unknown
 }
 
-/** With which workflow code histories are replayed. */
+/** The workflow code with which histories are replayed. */
 export interface ReplayOptions {
-  /** Workflow code that was bundled ahead of time. @default bundled once a process */
+  /** Workflow code that is bundled ahead of time. @default bundled once a process */
   readonly workflowBundle?: WorkflowBundleOption
   /**
-   * Options of Temporal's worker, as production has them: with `workflowsPath` threads are bundled beside these workflows,
-   * whose histories replay too; `dataConverter` with the codecs that the histories were written with.
+   * The options of the production worker. With `workflowsPath`, threads are bundled beside these workflows, whose histories
+   * replay too. `dataConverter` needs the codecs with which the histories were written.
    */
   readonly worker?: ReplayWorkerOptions
   /** How long the replay of one history may take. @default '1 minute' */
@@ -27,11 +27,11 @@ export interface ReplayOptions {
 }
 
 /**
- * Checks that recorded histories replay on this version of the workflow code; needs no server.
+ * Checks that recorded histories replay on this version of the workflow code. It needs no server.
  *
- * @param histories a file or folder that `recordHistories` wrote or that has Temporal's own JSON, or the histories themselves
+ * @param histories a file or folder of `recordHistories` or of Temporal's own JSON, or the histories themselves
  * @returns how many were replayed
- * @throws an error that names file, workflow id, run and event of each history that does not, and what to do
+ * @throws an error that names file, workflow id, run and event of each history that does not replay, and what to do
  */
 export async function assertReplays(
   histories: string | URL | AsyncIterable<RecordedHistory> | Iterable<RecordedHistory>,
@@ -56,21 +56,21 @@ export async function assertReplays(
   for await (const { run, error } of replayAll(replay, whole())) {
     replayed += 1
     if (error === null) continue
-    const named = namedEvent(run, error)
+    const named = findNamedEvent(run, error)
     const isSearched = named === null && searched < MOST_SEARCHED
     if (isSearched) searched += 1
-    problems.push(replayProblem(run, error, isSearched ? await failingTask(replay, run) : named))
+    problems.push(replayProblem(run, error, isSearched ? await searchFailingTask(replay, run) : named))
   }
   if (problems.length === 0) return replayed
   throw new Error(replayProblems(replayed, problems))
 }
 
-/** Each search for the task that fails replays the history several times; what is wrong shows in the first ones. */
+/** Each search for a failing task replays the history several times, and the first problems usually show the cause. */
 const MOST_SEARCHED = 3
 
 interface Replay {
   readonly options: ReplayWorkerOptions
-  /** Milliseconds that one history has. */
+  /** Milliseconds for the replay of one history. */
   readonly timeout: number
 }
 
@@ -93,7 +93,7 @@ async function* replayAll(
   const pushing = async function* (): AsyncGenerator<TemporalHistory> {
     for await (const run of runs) {
       current = run
-      timer = setTimeout(() => giveUp(new Error(unfinished(timeout))), timeout)
+      timer = setTimeout(() => giveUp(new Error(timeoutMessage(timeout))), timeout)
       yield { workflowId: run.workflowId, history: run.history as TemporalHistory['history'] }
       clearTimeout(timer)
       current = undefined
@@ -114,24 +114,24 @@ async function* replayAll(
   }
 }
 
-function unfinished(timeout: number): string {
+function timeoutMessage(timeout: number): string {
   return (
     `Expected this history to be replayed within ${timeout / 1000} seconds, got no end of it: Temporal's replay waits for ` +
-    'events that the history does not have, or the machine is too busy (the option "timeout" gives it longer).'
+    'events that the history does not have, or the machine is too busy (the option "timeout" sets more time).'
   )
 }
 
-/** The workflow task at which the history stops replaying, where the error names no event. */
-async function failingTask(replay: Replay, run: RecordedHistory): Promise<string | null> {
-  return reachedEvent(run, async (beginning) => {
+/** Finds the workflow task at which the history stops replaying, for an error that names no event. */
+async function searchFailingTask(replay: Replay, run: RecordedHistory): Promise<string | null> {
+  return findFailingTask(run, async (beginning) => {
     for await (const { error } of replayAll(replay, [beginning])) return error !== null
     return false
   })
 }
 
-/** A run that has only just begun: there is nothing to compare, and Temporal's replay would wait for ever. */
+/** False for a run that has just begun: there is nothing to compare, and Temporal's replay would wait for ever. */
 function hasCompletedTask(run: RecordedHistory): boolean {
-  // Checked before.
+  // `shapeProblem` has checked the events.
   const events = eventsOf(run) as readonly Record<string, unknown>[]
   return events.some((event) => event['workflowTaskCompletedEventAttributes'] != null)
 }
@@ -141,11 +141,11 @@ type TemporalHistory = Histories extends AsyncIterable<infer One> | Iterable<inf
 
 async function replayOptions({ workflowBundle, worker = {} }: ReplayOptions): Promise<ReplayWorkerOptions> {
   const given = workflowBundle ?? worker.workflowBundle
-  // The converter that decides is in the bundle.
+  // The bundle contains the converter that counts.
   if (given !== undefined) return { ...worker, workflowBundle: given }
   if (worker.workflowsPath === undefined) return { ...worker, workflowBundle: await threadBundle() }
   const { plugins = [] } = worker
-  // `EverthreadPlugin` bundles threads as well, once is enough.
+  // `EverthreadPlugin` bundles threads too, and once is enough.
   const bundles = plugins.some(({ name }) => name === threadBundler.name)
   return { ...worker, plugins: bundles ? plugins : [threadBundler, ...plugins] }
 }
@@ -165,18 +165,18 @@ interface Named {
   readonly workflowTaskCompletedEventId?: unknown
 }
 
-/** What is wrong with one history: where it is kept, which run, which event (null: nothing names it), and Temporal's words. */
+/** Describes a failed replay: file, run, event (null if none is named) and Temporal's message. */
 function replayProblem(run: RecordedHistory, error: Error, event: string | null): string {
   return `- ${placeOf(run)}, ${event ?? 'at an event that Temporal does not name'}:\n  ${wordsOf(error)}`
 }
 
-/** A history whose shape Temporal's replay must not meet, for it panics or waits for ever. */
+/** Finds a wrong shape, with which Temporal's replay would panic or wait for ever. */
 function shapeProblem(run: RecordedHistory): string | undefined {
   const problem = eventsProblem(eventsOf(run))
   return problem === undefined ? undefined : `- ${placeOf(run)}, ${problem}`
 }
 
-/** The events of one run are numbered from 1 without a gap, and the first one is the start of the workflow. */
+/** Checks that the events of a run are numbered from 1 without a gap, and that the first one is the start of the workflow. */
 function eventsProblem(events: unknown): string | undefined {
   if (!Array.isArray(events) || events.length === 0)
     return `which has no events:\n  Expected "events" to be the list of all events of a run, got ${shown(events)}.`
@@ -217,10 +217,10 @@ function replayProblems(replayed: number, problems: readonly string[]): string {
   return [
     `Expected ${replayed} histories to replay, got ${problems.length} that do not:`,
     ...problems,
-    'Threads with such a history would stand still on this version until one runs that replays it. What to do: ' +
+    'Threads with such a history would stall on this version until a version runs that replays it. What to do: ' +
       'if workflow code of yours was changed, guard the change with patched() of @temporalio/workflow; if Everthread was ' +
       'upgraded, stay on the version before and report the file (it holds no content); delete or record anew only ' +
-      'histories of code that no open thread was started on.',
+      'histories of code on which no open thread was started.',
   ].join('\n')
 }
 
@@ -236,7 +236,7 @@ function placeOf({ workflowId, runId, ...kept }: RecordedHistory): string {
   return `${file}${workflow}, run ${number} of ${of}${id}`
 }
 
-/** Temporal's sentence, without the parts of its own machinery around it. */
+/** The innermost sentence of Temporal's message. */
 function wordsOf({ message }: Error): string {
   const inner = /message: "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]
   return (inner ?? message).replaceAll('\\"', '"').slice(0, MOST_WORDS)
@@ -244,8 +244,8 @@ function wordsOf({ message }: Error): string {
 
 const MOST_WORDS = 2_000
 
-/** The event that Temporal's error names, by its number or by the name of the scheduled event; null if the error names none. */
-function namedEvent(run: RecordedHistory, error: Error): string | null {
+/** Finds the event that Temporal's error names by its number or by the name of what it schedules; null if it names none. */
+function findNamedEvent(run: RecordedHistory, error: Error): string | null {
   const words = wordsOf(error)
   const events = listedEvents(run)
   const number = /HistoryEvent\(id: (\d+)/.exec(words)?.[1]
@@ -271,7 +271,7 @@ function describeEvent(event: KeptEvent, events: readonly KeptEvent[]): string {
 
 function namesOf(event: KeptEvent, events: readonly KeptEvent[]): readonly string[] {
   const { activityType, workflowType, workflowId, timerId, scheduledEventId } = attributesOf(event)
-  // The end of an activity names the event that scheduled it, and not its type.
+  // The end of an activity has the id of the event that scheduled it, and no type.
   const scheduled = scheduledEventId == null ? undefined : events[Number(scheduledEventId) - 1]
   const ofActivity = scheduled === undefined ? undefined : attributesOf(scheduled).activityType
   const names = [activityType?.name, ofActivity?.name, workflowType?.name, workflowId, timerId]
@@ -284,12 +284,12 @@ function attributesOf(event: KeptEvent): Named {
 }
 
 /**
- * Finds the workflow task at which a history stops replaying, by replaying ever better chosen beginnings of it, and says
- * after which event that task ran: code that throws over an answer names no event itself.
+ * Finds the workflow task at which a history stops replaying, by a binary search over its beginnings, and names the event
+ * before that task: an error of workflow code names no event itself.
  *
- * @param fails whether this beginning of the history does not replay either
+ * @param fails answers true if this beginning of the history does not replay either
  */
-export async function reachedEvent(
+export async function findFailingTask(
   run: RecordedHistory,
   fails: (beginning: RecordedHistory) => Promise<boolean>,
 ): Promise<string | null> {

@@ -6,30 +6,30 @@ import { WorkflowNotFoundError } from '@temporalio/client'
 import type { WorkflowClient } from '@temporalio/client'
 import type { ThreadHandle, ThreadTree } from '../client/index.js'
 
-/** One run as it is in a file. */
+/** One run in a file. */
 interface KeptRun {
   readonly workflowId: string
   readonly runId?: string
-  /** As Temporal's own JSON has it. */
+  /** In the form of Temporal's own JSON. */
   readonly history: unknown
 }
 
-/** A kept run and where it was found. */
+/** A run that is kept in a file, with its place. */
 export interface FoundRun extends KeptRun {
   readonly file: string
-  /** From 1, among those of its file. */
+  /** The number of the run in its file, from 1. */
   readonly number: number
   readonly of: number
 }
 
 const ZIPPED = '.json.gz'
 
-/** Writes runs as one JSON file, compressed if it is to end with `.json.gz`. */
+/** Writes runs as one JSON file, compressed if the name ends with `.json.gz`. */
 export async function writeHistories(file: string | URL, runs: readonly FetchedRun[]): Promise<void> {
   const path = pathOf(file)
   if (!isHistoryFile(path))
     throw new Error(`Expected a file that ends with ".json" or "${ZIPPED}", got "${path}".`)
-  // Loads all of Temporal's protocol: only who records needs it.
+  // This loads all of Temporal's protocol, which only recording needs.
   const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js')
   const kept: KeptRun[] = runs.map(({ history, ...run }) => ({
     ...run,
@@ -42,7 +42,7 @@ export async function writeHistories(file: string | URL, runs: readonly FetchedR
 }
 
 /**
- * Reads a file of histories, or all files of a folder and the folders in it, by their names.
+ * Reads a file of histories, or all files of a folder and its subfolders, ordered by name.
  * @throws an error that names a file without histories, and a folder without files
  */
 export async function* readHistories(place: string | URL): AsyncGenerator<FoundRun, void> {
@@ -109,7 +109,7 @@ export interface FetchedRun {
   readonly history: History
 }
 
-/** All Temporal runs that Temporal still has of a thread, through continue-as-new, the first one first. */
+/** Reads all runs of a thread that Temporal still keeps, over continue-as-new, the first one first. */
 export async function fetchHistories(
   client: Pick<WorkflowClient, 'getHandle'>,
   workflowId: string,
@@ -124,23 +124,23 @@ export async function fetchHistories(
       runId = started?.continuedExecutionRunId ?? ''
     }
   } catch (error) {
-    // A child that waits for its variables has no workflow yet, and old runs are gone after Temporal's retention.
+    // A child that waits for its variables has no workflow yet, and Temporal deletes old runs after its retention.
     if (!(error instanceof WorkflowNotFoundError)) throw error
   }
   return runs
 }
 
-/** What is recorded beside the thread's own runs. */
+/** Selects what is recorded with the thread's own runs. */
 export interface RecordHistoriesOptions {
-  /** Those of all threads that it started, and that they started. @default false */
+  /** Also records the runs of all threads below it. @default false */
   readonly children?: boolean
 }
 
 /**
- * Writes the histories of a thread into one file, of all its Temporal runs over continue-as-new: to be kept, and replayed by
- * `assertReplays` on every later version. They hold no content, and the thread may be in the middle of its work.
+ * Writes the histories of all Temporal runs of a thread, over continue-as-new, into one file. Keep it, and replay it with
+ * `assertReplays` on every later version. Histories hold no content, and the thread may be working at the time.
  *
- * @param file ends with `.json`, or with `.json.gz` to be compressed; written anew if it is there
+ * @param file ends with `.json`, or with `.json.gz` for a compressed file; an existing file is replaced
  * @returns how many runs were recorded
  * @throws an error if Temporal has no history of the thread any more
  */
@@ -155,7 +155,7 @@ export async function recordHistories(
   if (!runs.some(({ workflowId }) => workflowId === thread.threadId))
     throw new Error(
       `Expected Temporal to have histories of thread "${thread.threadId}", got none: they are gone after the ` +
-        "namespace's retention. Record them while it is open, or soon after.",
+        "namespace's retention. Record them while the thread is open, or soon after.",
     )
   await writeHistories(file, runs)
   return runs.length

@@ -7,14 +7,14 @@ import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/too
 import type { LanguageModel } from '../model/model-answer.js'
 import { ConfigError } from '../protocol/errors.js'
 
-/** Stands in for `execute` of a tool; it gets the parsed arguments, and may answer later as a tool may. */
+/** Replaces `execute` of a tool. It gets the parsed arguments, and may answer later, as a tool may. */
 export type FakeTool<Arguments> = (
   args: Arguments,
   state: ThreadState,
   call: ToolCall,
 ) => ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
 
-/** Parsed, with defaults applied; untyped for a registry whose tools are known by name only. */
+/** The parsed arguments, with defaults applied; untyped for a registry without types of its tools. */
 type FakeArguments<R, Name extends string> = R extends { readonly tools: infer Tools }
   ? Name extends keyof Tools
     ? Tools[Name] extends ToolDefinition<infer Schema>
@@ -23,23 +23,23 @@ type FakeArguments<R, Name extends string> = R extends { readonly tools: infer T
     : Record<string, unknown>
   : never
 
-/** What a test puts in the place of models and tools, by their names. */
+/** The replacements of a test for models and tools, by name. */
 export interface Replacements<R> {
-  /** Every model of the registry, those that are only fallbacks too: no test reaches a provider. */
+  /** Every model of the registry, fallbacks included, so that no test reaches a provider. */
   readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
   readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<FakeArguments<R, Name>> }
 }
 
 /**
- * The same agents, prompts, hooks and effects with other models and tools; schemas and descriptions stay.
- * @throws ConfigError naming every model that is not scripted, and every name that the registry does not have
+ * Replaces models and tools of a registry. Its agents, prompts, hooks, effects, schemas and descriptions stay.
+ * @throws ConfigError with every model that is not scripted, and every name that the registry does not have
  */
 export function scriptedRegistry<R extends Registry>(registry: R, replacements: Replacements<R>): Registry {
   const models = new Map<string, LanguageModel>(Object.entries(replacements.models))
   const tools = new Map(Object.entries<FakeTool<never> | undefined>(replacements.tools ?? {}))
   const problems = replacementProblems(registry, [...models.keys()], [...tools.keys()])
   if (problems.length > 0) throw new ConfigError(problems)
-  // Rate limits are counted by provider object: it has to be the same at each look.
+  // Rate limits are counted by provider object, so each lookup has to return the same one.
   const scripted = new Map([...models].map(([name, model]) => [name, withModel(registry.model(name), model)]))
   return {
     ...registry,

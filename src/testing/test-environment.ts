@@ -36,45 +36,45 @@ import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
 import { threadBundle } from './thread-bundle.js'
 
-/** What a test runs, and what of it is replaced. */
+/** The registry that a test runs, and its replacements. */
 export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
-  /** The user's own agents, prompts and tools as they are. */
+  /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
-  /** Which server to start, or one that the caller started and will end. @default 'time-skipping' */
+  /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
   readonly server?: TestServerKind | TestWorkflowEnvironment
   /** Options of Temporal's worker. @default `maxCachedWorkflows: 0` on the time-skipping server: every task replays */
   readonly worker?: Partial<WorkerOptions>
   /** Threads continue as new wherever they can. @default false */
   readonly continueAsNewEveryStep?: boolean
   readonly limits?: Partial<RunCaps>
-  /** What end users read where a run ends without an answer, as a worker's `failureText`. */
+  /** The text for end users when a run ends without an answer, as a worker's `failureText`. */
   readonly failureText?: FailureText
   /** Values of variables for every thread, as a worker's `env`. */
   readonly env?: InstanceEnv
-  /** Where threads are stored; what is there stays at the end. @default a temporary folder */
+  /** Where threads are stored; a given place is kept at the end. @default a temporary folder */
   readonly store?: Pick<StoreOptions, 'database' | 'blobs'>
-  /** For secrets. @default a new key */
+  /** The key of secrets. @default a new key */
   readonly secretKey?: string
 }
 
-/** A server, a worker and a store of a test, with the client that talks to them. */
+/** The server, the worker and the store of a test, with a client. */
 export interface TestEnvironment<R extends Registry = Registry> {
   readonly threads: ThreadClient<R>
   readonly taskQueue: string
-  /** Where the threads are stored. */
+  /** The store of the threads. */
   readonly store: Store
   /** Lets time pass for timers: skipped on the time-skipping server, slept on a real one. */
   sleep(duration: Duration): Promise<void>
-  /** Ends the worker in the middle of whatever it does, and starts another. */
+  /** Interrupts the worker as a crash would, and starts another. */
   restartWorker(): Promise<void>
-  /** Ends worker and server, and removes the store that it made. */
+  /** Ends worker and server, and removes the temporary store. */
   close(): Promise<void>
 }
 
 /**
- * Starts a server, a worker and a store for tests of agents. Tests that share one run one after another. It logs warnings
- * and errors only, unless EVERTHREAD_LOG_LEVEL says otherwise or the process has installed a Runtime of its own.
- * @throws ConfigError naming each model that is not scripted
+ * Starts a server, a worker and a store for tests of agents. Tests that share an environment have to run one after another.
+ * It logs warnings and errors only, unless EVERTHREAD_LOG_LEVEL is set or the process has installed a Runtime of its own.
+ * @throws ConfigError with each model that is not scripted
  */
 export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
@@ -85,7 +85,7 @@ export async function createTestEnvironment<R extends Registry>(
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits)
   const env = instanceEnv(options.env)
-  // Temporal's runtime is made by the first server or worker of the process.
+  // The first server or worker of the process creates Temporal's Runtime.
   installTestLogging()
   const opened: (() => Promise<unknown>)[] = []
   const close = async (): Promise<void> => {
@@ -107,7 +107,7 @@ export async function createTestEnvironment<R extends Registry>(
     if (server !== given) opened.push(await endWithProcess(server), () => server.teardown())
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
-    // As a worker does; only now, for a test may install a runtime of its own.
+    // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
     let worker = await startTestWorker({ registry, store, caps, env, failureText, temporal })
     opened.push(() => worker.stop())
@@ -142,29 +142,29 @@ function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> 
   return {
     connection: server.nativeConnection,
     namespace: server.namespace ?? 'default',
-    // The time-skipping server waits for ever for the cache of a worker that is gone; without one it waits for none.
+    // The time-skipping server waits for ever for the cache of a worker that has ended.
     ...(server.supportsTimeSkipping && { maxCachedWorkflows: 0 }),
   }
 }
 
-/** Waits until its parent has died in any way, since its input then ends, and kills the server. */
+/** Waits for the end of its input, which comes with any death of its parent, and kills the server. */
 const WATCH = 'read _; kill -9 "$1" 2>/dev/null'
 
 /**
- * Ends the server of an environment with this process, even if the environment is never closed or the process is killed: the
+ * Ends the server of an environment with this process, even if the environment is never closed or the process is killed; the
  * SDK would leave the server running. Without `ps` and `sh` the server stays. Returns a function that stops the watch.
  */
 export async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
   const pid = await childOfPort(portOf(server))
   if (pid === undefined) return async () => undefined
-  // In a group of its own, for Ctrl-C reaches all of ours.
+  // In a process group of its own, because Ctrl-C reaches all processes of ours.
   const watch = spawn('sh', ['-c', WATCH, 'sh', String(pid)], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
   watch.on('error', () => undefined)
   watch.unref()
-  // The pipe too would keep this process alive.
+  // The pipe would keep this process alive, too.
   if (watch.stdin instanceof Socket) watch.stdin.unref()
   return async () => void watch.kill('SIGKILL')
 }
@@ -173,7 +173,7 @@ function portOf(server: TestWorkflowEnvironment): string {
   return server.address.split(':').at(-1) ?? ''
 }
 
-/** The SDK does not tell which process its server is: the child of ours that was given that port. */
+/** The SDK does not expose its server's process: it is the child of this process that has the port as an argument. */
 async function childOfPort(port: string): Promise<number | undefined> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']).catch(() => ({
     stdout: '',
@@ -193,14 +193,14 @@ interface TestThreads {
   readonly timeSkipping: boolean
 }
 
-/** A client of the test server; its threads continue as new after every step, if that was asked for. */
+/** Creates the client of a test; its threads continue as new after every step, if the test wants that. */
 function testThreads<R extends Registry>(options: TestThreads): ThreadClient<R> {
   const { continueAsNewEveryStep, timeSkipping, ...connection } = options
   return new TestThreadClient<R>(connection, { continueAsNewEveryStep, timeSkipping })
 }
 
-/** The kit has its own worker, so a late answer of it is not worth a notice in a test that passes. */
-const tellInTests: OnNotice = (notice) => {
+/** Leaves out the notice of a slow answer: the kit runs the worker itself, and a passing test needs no notice of it. */
+const warnInTests: OnNotice = (notice) => {
   if (notice.code !== 'no_answer') warnOfNotice(notice)
 }
 
@@ -211,7 +211,7 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
     connection: ConstructorParameters<typeof ThreadClient>[0],
     mode: Pick<TestThreads, 'continueAsNewEveryStep' | 'timeSkipping'>,
   ) {
-    super({ ...connection, onNotice: tellInTests })
+    super({ ...connection, onNotice: warnInTests })
     this.#mode = mode
   }
 
@@ -224,9 +224,9 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
     const thread = super.get(threadId)
     if (!this.#mode.timeSkipping) return thread
     const respond = thread.respond.bind(thread)
-    // The same handle, for its getters must stay getters.
+    // Changes the handle in place, because a copy would lose its getters.
     return Object.assign(thread, {
-      respond: (...given: Parameters<typeof respond>) => nudged(thread, () => respond(...given)),
+      respond: (...given: Parameters<typeof respond>) => nudgeUntilDone(thread, () => respond(...given)),
     })
   }
 }
@@ -235,12 +235,12 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
 const NUDGE_AFTER = 300
 
 /**
- * The time-skipping server hands an Update to a worker without a cache again and again, and core passes it on only with
- * a new event: a stop of no run is one, and changes nothing.
+ * The time-skipping server delivers an Update to a worker without a cache again and again, and Temporal's core passes it on
+ * only with a new event. The signal is such an event: it stops a run that does not exist, so it changes nothing.
  */
-async function nudged<T>(thread: ThreadHandle, work: () => Promise<T>): Promise<T> {
+async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): Promise<T> {
   const nudge = (): void => {
-    // A thread that has closed meanwhile needs none.
+    // Fails for a thread that has closed, which needs no nudge.
     thread.workflow.signal(SIGNALS.stop, { runId: 'none' }).catch(() => undefined)
   }
   const timer = setInterval(nudge, NUDGE_AFTER)
@@ -271,7 +271,7 @@ async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> 
   const given = withoutUndefined(options.temporal)
   const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
   const temporal: WorkerOptions = {
-    // No grace: a restart stands for a crash. A tool that ignores its abort signal must not hold the test.
+    // No grace time, because a restart stands for a crash. A tool that ignores its abort signal must not block the test.
     shutdownGraceTime: 0,
     shutdownForceTime: '5s',
     ...(!ownCode && { workflowBundle: await threadBundle() }),
@@ -285,7 +285,7 @@ async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> 
   const ended = worker.run().catch((error: unknown) => {
     if (!isForcedShutdown(error)) throw error
   })
-  // `stop` reports a failed worker; until then nobody listens.
+  // `stop` reports a failed worker; until then the rejection must not count as unhandled.
   ended.catch(() => undefined)
   return {
     async stop() {

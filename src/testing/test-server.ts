@@ -4,7 +4,7 @@ import { msToTs } from '@temporalio/common/lib/time.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { requirePeer } from '../activities/peer-packages.js'
 
-/** `@temporalio/testing`, for everything in this package that runs code of it. */
+/** `@temporalio/testing`, an optional peer, for all code of this package that runs it. */
 const { TestWorkflowEnvironment } = requirePeer<typeof import('@temporalio/testing')>('@temporalio/testing')
 
 type TestWorkflowEnvironment = import('@temporalio/testing').TestWorkflowEnvironment
@@ -30,7 +30,7 @@ export async function startTestServer(kind: TestServerKind): Promise<TestWorkflo
       const place = path ?? 'the download of the SDK'
       throw new Error(
         `Expected a test server from ${place}, got none: set ${variable} to the path of one; ` +
-          '"./temporal-dev.sh install" in the repository of Everthread brings it, and "locate" says where it is.',
+          '"./temporal-dev.sh install" in the repository of Everthread installs it, and "locate" prints its path.',
         { cause: error },
       )
     }
@@ -45,7 +45,7 @@ function startServer(kind: TestServerKind, path: string | undefined): Promise<Te
 
 const DEV_SERVER = {
   log: { format: 'pretty', level: 'error' },
-  // An unregistered search attribute wedges a thread, so these are there before the first one.
+  // An unregistered search attribute blocks a thread, so these are registered before the first thread.
   searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
     name === SEARCH_ATTRIBUTES.tags
       ? defineSearchAttributeKey(name, SearchAttributeType.KEYWORD_LIST)
@@ -55,7 +55,7 @@ const DEV_SERVER = {
     // A dispatch costs one poll of a queue that the server polls 20 times a second: 200 ms a step instead of 12.
     ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=2000'],
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=2000'],
-    // A deleted history is gone when these queues have noted how far they are: every 30 seconds without this.
+    // A history is deleted when these queues have recorded their progress: every 30 seconds without this.
     ...['--dynamic-config-value', 'history.transferProcessorUpdateAckInterval="1s"'],
     ...['--dynamic-config-value', 'history.visibilityProcessorUpdateAckInterval="1s"'],
     // One connection to SQLite: without these every transaction waits for the disk.
@@ -65,9 +65,8 @@ const DEV_SERVER = {
 }
 
 /**
- * Client options for the time-skipping server. A worker without a cache drops a workflow task now and then, and the
- * server gives it out again when the task's timeout is over: ten seconds by default, of real time. Subagents have the
- * timeout of their parent.
+ * Client options for the time-skipping server. A worker without a cache sometimes drops a workflow task, and the server
+ * delivers it again after the task's timeout: ten seconds of real time by default. Subagents have the timeout of their parent.
  */
 export const EAGER_RETRIES: Pick<ClientOptions, 'interceptors'> = {
   interceptors: {

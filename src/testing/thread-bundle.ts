@@ -3,7 +3,7 @@ import { workflowBundleOptions } from '../worker/workflow-bundle.js'
 
 let bundle: Promise<{ readonly code: string }> | undefined
 
-/** The workflow code of threads, bundled once a process: it takes seconds, and each worker of a test needs it. */
+/** Bundles the workflow code of threads once a process: that takes seconds, and each worker of a test needs it. */
 export function threadBundle(): Promise<{ readonly code: string }> {
   return (bundle ??= bundleWorkflowCode({ ...workflowBundleOptions, logger: new DefaultLogger('WARN') }))
 }

@@ -22,65 +22,66 @@ import type { Store } from '../store/store.js'
 import { nowMicros } from '../protocol/time.js'
 import { ownTaskQueue } from '../store/store-location.js'
 
-/** A worker, whose store is read when an activity arrives, because it may open late. */
+/** A worker. Its store is read when an activity arrives, because the plugin opens it only when the worker runs. */
 interface StoreOwner {
   readonly store: Store
 }
 
 /**
- * The one guard of our activities: whatever they throw, except cancellation, leaves as a failure from the table, without
- * text, stack or cause; the real error is in the store under the failure's error id (T5). Answers above 64 KB are
- * refused before they are sent, for one of 5 MB is never reported and hangs. What belongs to another store is refused before
- * anything is read or written: whatever the activity looked for would be missing here, and would be taken for deleted.
+ * The one guard of our activities. Any error except a cancellation leaves as a failure from the table, without text, stack
+ * or cause; the real error is in the store under the failure's error id (T5). Answers above 64 KB are refused before they are
+ * sent, because an answer of 5 MB is never reported and hangs. Work on threads of another store is refused before anything is
+ * read or written: their rows are missing here, and the activity would treat them as deleted.
  */
 export function activityInterceptor(worker: StoreOwner): ActivityInterceptorsFactory {
-  return (context) => (context.info.activityType.startsWith('thread.') ? guarded(worker.store, context) : {})
+  return (context) =>
+    context.info.activityType.startsWith('thread.') ? createGuard(worker.store, context) : {}
 }
 
-function guarded(store: Store, context: Context): ActivityInterceptors {
+function createGuard(store: Store, context: Context): ActivityInterceptors {
   let input: unknown
-  const taken = (given: unknown): void => void (input = given)
+  const onInput = (given: unknown): void => void (input = given)
   return {
-    inbound: guard(store, context, taken),
+    inbound: guardActivity(store, context, onInput),
     outbound: { getLogAttributes: threadLogAttributes(() => input) },
   }
 }
 
-function guard(
+function guardActivity(
   store: Store,
   context: Context,
-  taken: (input: unknown) => void,
+  onInput: (input: unknown) => void,
 ): ActivityInboundCallsInterceptor {
   return {
     async execute(input, next) {
-      taken(input.args[0])
-      const named = storeNamedBy(input.args[0])
-      if (named !== null && named !== store.id) throw refusal(store, context, named)
+      onInput(input.args[0])
+      const named = readStoreId(input.args[0])
+      if (named !== null && named !== store.id) throw refuseOtherStore(store, context, named)
       try {
         assertLevel(input.args[0])
         const answer = withStore(await next(input), named === null ? store.id : null)
         if (bytesOf(answer) > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
         return answer
       } catch (error) {
-        throw await disguised(store, context, error)
+        throw await hideError(store, context, error)
       }
     },
   }
 }
 
-/** Null if the start named no store and no activity has answered yet. */
-function storeNamedBy(input: unknown): string | null {
+/** The id of the thread's store. Null if the start named none and no activity has answered yet. */
+function readStoreId(input: unknown): string | null {
   return isObject(input) && isStoreId(input['store']) ? input['store'] : null
 }
 
-function refusal(store: Store, { info, log }: Context, threads: string): Error {
+function refuseOtherStore(store: Store, { info, log }: Context, threads: string): Error {
   warnOfOtherStore(log, { worker: store.id, threads, taskQueue: info.taskQueue })
   return otherStoreFailure(info.attempt)
 }
 
 /**
- * Adds the id of this worker's store to the answer for a workflow that does not know its store yet: this store is the
- * thread's.
+ * Adds the id of this worker's store to the answer, if the workflow has none yet: the first store that answers is the
+ * thread's own.
  */
 function withStore(answer: unknown, store: string | null): unknown {
   return store !== null && isObject(answer) ? { ...answer, store } : answer
@@ -90,15 +91,16 @@ function bytesOf(answer: unknown): number {
   return Buffer.byteLength(JSON.stringify(answer) ?? '')
 }
 
-/** An old worker must not run a step whose rules it does not know. */
+/** An old worker must not run a step by rules that it does not have. */
 function assertLevel(input: unknown): void {
   const level = typeof input === 'object' && input !== null && 'level' in input ? input.level : undefined
   if (typeof level !== 'number' || level > LEVEL) throw failure('Thread.UnknownLevel')
 }
 
-async function disguised(store: Store, context: Context, error: unknown): Promise<unknown> {
-  if (error instanceof CancelledFailure) return cancelled()
-  // Made anew: one of the user's may bear a type of ours, with words, stack and cause.
+/** Records the error, and returns a failure that may be in a history in its place (T5). */
+async function hideError(store: Store, context: Context, error: unknown): Promise<unknown> {
+  if (error instanceof CancelledFailure) return plainCancellation()
+  // Built anew: user code may throw a failure with a type of ours and its own text, stack and cause.
   const known = knownType(error)
   if (known !== null) return failure(known)
   const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
@@ -111,7 +113,7 @@ async function disguised(store: Store, context: Context, error: unknown): Promis
   return failure(type, id)
 }
 
-function cancelled(): CancelledFailure {
+function plainCancellation(): CancelledFailure {
   const made = new CancelledFailure('The activity was cancelled.')
   made.stack = ''
   return made
@@ -134,8 +136,8 @@ function errorRow({ id, threadId, error }: Failed, thrown: Thrown): Parameters<t
 }
 
 /**
- * Adds to each line that an activity of ours logs, ours and a tool's alike, which thread, run, step and call it is about.
- * `input`: what came from Temporal; whatever it is, a line is logged.
+ * Adds thread, run, step and call to each line that is logged in an activity of ours, also by a tool. `input` comes from
+ * Temporal unchecked; the line is logged for any input.
  */
 function threadLogAttributes(
   input: () => unknown,
@@ -152,7 +154,7 @@ function attributesOf(input: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-/** The id of the row in `operations`. */
+/** The id of the activity's row in `operations`. */
 function operationOf({ run, step, frame, callId, settle, report, effectId }: Input): unknown {
   if (callId !== undefined) return callId
   if (typeof settle === 'number') return settleOperationId(settle)
@@ -164,10 +166,10 @@ function operationOf({ run, step, frame, callId, settle, report, effectId }: Inp
 
 type Input = Readonly<Record<string, unknown>>
 
-/** Pairs of a worker's store and another store that the log names already. */
+/** Pairs of a worker's store and another store that are already logged. */
 const mixed = new Set<string>()
 
-/** Warnings about more stores on one queue add nothing new. */
+/** After these, further warnings about other stores on one queue add nothing new. */
 const MOST_MIXED = 10
 
 interface OtherStore {
@@ -178,7 +180,7 @@ interface OtherStore {
   readonly taskQueue: string
 }
 
-/** Logs once in a process that its task queue has threads of another store, which this worker leaves alone. */
+/** Logs once a process that its task queue has threads of another store, whose work this worker refuses. */
 function warnOfOtherStore(log: Pick<Logger, 'warn'>, { worker, threads, taskQueue }: OtherStore): void {
   const pair = `${worker} ${threads}`
   if (mixed.has(pair) || mixed.size >= MOST_MIXED) return

@@ -16,10 +16,10 @@ import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
 
 /**
- * Makes a worker that runs threads: Temporal's own `Worker`, connected by Temporal's environment configuration unless a
+ * Creates a worker that runs threads: Temporal's own `Worker`, connected by Temporal's environment configuration unless a
  * `connection` is given. Its task queue is EVERTHREAD_TASK_QUEUE, else `everthread-` with the id of its store, which clients
- * of that store derive too. `run()` returns after SIGTERM: no new work is taken, running calls get the grace time, then the
- * store closes.
+ * of that store derive too. After SIGTERM it accepts no new work, running calls get the grace time, the store closes, and
+ * `run()` returns.
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
@@ -73,12 +73,12 @@ async function createConnected(
   try {
     return await Worker.create({
       ...threadWorkerOptions(thread, { ...defaults, ...temporal }),
-      // First is outermost: the store closes when everything else has ended.
-      plugins: [threadsUntilEnd(close), ...(temporal.plugins ?? [])],
+      // The first plugin is the outermost: the store closes when everything else has ended.
+      plugins: [closeAfterRun(close), ...(temporal.plugins ?? [])],
     })
   } catch (error) {
     await target?.connection.close()
-    throw target === null ? error : explained(error, target)
+    throw target === null ? error : explainMissingNamespace(error, target)
   }
 }
 
@@ -86,12 +86,12 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
   return { connection, namespace }
 }
 
-function threadsUntilEnd(close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
+function closeAfterRun(close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
   return {
     name: 'everthread',
     configureBundler: bundleThreads,
     async runWorker(worker, next) {
-      // One that runs refuses to run again, and goes on: what it works with is not that refusal's to close.
+      // A running worker refuses a second run and goes on: that refusal must not close its store.
       if (worker.getState() !== 'INITIALIZED') return next(worker)
       try {
         await next(worker)
@@ -115,7 +115,7 @@ export function checkRegistry(registry: Registry): void {
   if (isRegistry) return
   const came = typeof given === 'object' && given !== null ? 'another object' : String(given)
   throw new ConfigError([
-    `Expected "registry" to be what registry() or loadRegistry() answers, got ${came}: look at its import`,
+    `Expected "registry" to be a result of registry() or loadRegistry(), got ${came}: check its import`,
   ])
 }
 
@@ -125,7 +125,7 @@ interface TemporalTarget {
   readonly namespace: string
 }
 
-/** Connects by Temporal's environment configuration. @throws ConfigError, or one sentence when nobody answers */
+/** Connects by Temporal's environment configuration. @throws ConfigError, or an error of one sentence without a server */
 async function connectToTemporal(): Promise<TemporalTarget> {
   const { connectionOptions, namespace } = await readConfiguration()
   const address = connectionOptions.address ?? 'localhost:7233'
@@ -144,7 +144,7 @@ async function connectToTemporal(): Promise<TemporalTarget> {
 }
 
 /** Replaces the error of a connected worker that cannot start, if its namespace is missing, with one sentence. */
-function explained(error: unknown, { address, namespace }: TemporalTarget): unknown {
+function explainMissingNamespace(error: unknown, { address, namespace }: TemporalTarget): unknown {
   if (!(error instanceof Error) || !/^Namespace .* was not found/.test(error.message)) return error
   return showAsOneLine(
     new Error(
@@ -155,7 +155,7 @@ function explained(error: unknown, { address, namespace }: TemporalTarget): unkn
   )
 }
 
-/** The package is loaded only when it is needed: a worker with a given connection starts without it. */
+/** Loads the package on demand: a worker with its own connection starts without it. */
 async function readConfiguration(): Promise<ClientConnectConfig> {
   const { loadClientConnectConfig } = await import('@temporalio/envconfig')
   try {
@@ -166,7 +166,7 @@ async function readConfiguration(): Promise<ClientConnectConfig> {
   }
 }
 
-/** The native library prints its error as a tree of Rust structures; the innermost sentence says it all. */
+/** Takes the innermost sentence of a native error, which is printed as a tree of Rust structures. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return /(?:message|error): "([^"]+)"/.exec(text)?.[1]?.toLowerCase() ?? text

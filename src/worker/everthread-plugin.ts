@@ -13,17 +13,17 @@ import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
 
 /**
- * Threads beside what a worker runs already: `Worker.create({ …, plugins: [new EverthreadPlugin({ registry })] })`. Adds
- * `agentThread` and its activities (`thread.*`); the worker's own workflows, activities, codecs and settings stay as they
- * are, and our knobs hold where it has none. The store opens as the worker runs and closes when it has ended. Given to
- * `bundleWorkflowCode` it adds the same to a bundle.
+ * Adds threads to a worker with code of its own: `Worker.create({ …, plugins: [new EverthreadPlugin({ registry })] })`. It adds
+ * `agentThread` and its activities (`thread.*`). The worker's own workflows, activities, codecs and settings stay as they
+ * are; our settings are defaults for those that are not set. The store opens when the worker runs and closes when it has
+ * ended. As a plugin of `bundleWorkflowCode` it adds threads to a bundle.
  * @throws ConfigError for options that cannot work
  */
 export class EverthreadPlugin extends SimplePlugin {
-  readonly #thread: LateThreadWorker
+  readonly #thread: RunningThreadWorker
 
   constructor(options: ThreadOptions) {
-    const thread = lateThreadWorker(options)
+    const thread = createThreadWorker(options)
     super({ name: 'everthread', runContext: (next) => thread.run(next) })
     this.#thread = thread
   }
@@ -46,20 +46,20 @@ export class EverthreadPlugin extends SimplePlugin {
 }
 
 /** A worker of threads whose store is open while it runs. */
-interface LateThreadWorker extends ThreadWorker {
+interface RunningThreadWorker extends ThreadWorker {
   readonly workflows: boolean
   run(work: () => Promise<void>): Promise<void>
 }
 
 /** @throws ConfigError for options that cannot work */
-function lateThreadWorker({
+function createThreadWorker({
   registry,
   store: location,
   env,
   limits,
   failureText,
   workflows = true,
-}: ThreadOptions): LateThreadWorker {
+}: ThreadOptions): RunningThreadWorker {
   checkRegistry(registry)
   checkFailureText(failureText)
   const values = instanceEnv(env)
@@ -71,8 +71,7 @@ function lateThreadWorker({
     failureText,
     workflows,
     get store() {
-      if (opened === undefined)
-        throw new Error('Expected a worker that runs, got an activity before its run.')
+      if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
       return opened
     },
     async run(work) {

@@ -69,7 +69,7 @@ test('what is no definition is passed over', async () => {
   const registry = await loadRegistry(folder)
   expect(registry.names().tools).toEqual(['look_up'])
   expect(registry.warnings).toEqual([
-    'api/ is passed over: loadThreadEndpoints of everthread/server reads it',
+    'api/ is ignored here: loadThreadEndpoints of everthread/server reads it',
   ])
 })
 

@@ -11,8 +11,8 @@ import { registry } from '../definitions/registry.js'
 import { ConfigError } from '../protocol/errors.js'
 
 /**
- * Reads a folder in the layout of Standard Agents: `agents`, `prompts`, `models`, `tools`, `hooks` and `effects`, a
- * definition a file, as its default export. Files of tools and effects name them; names are known as `string` only.
+ * Reads a folder in the layout of Standard Agents: `agents`, `prompts`, `models`, `tools`, `hooks` and `effects`, with one
+ * definition per file, as its default export. Tools and effects are named by their files. The types of all names are `string`.
  * @throws ConfigError with every problem at once, those of files with their path in the folder
  */
 export async function loadRegistry(folder: URL | string): Promise<Registry> {
@@ -24,14 +24,14 @@ export async function loadRegistry(folder: URL | string): Promise<Registry> {
     throw new ConfigError([`Expected folders of definitions (${expected}) in ${root}, got none`])
   }
   const read = await Promise.all(DEFINITION_KINDS.map((kind) => readKind(root, kind)))
-  if (read.every(({ files }) => files === 0)) throw await nothingIn(root)
+  if (read.every(({ files }) => files === 0)) throw await emptyFolderError(root)
   const problems = read.flatMap((kind) => kind.problems)
   const definitions = Object.fromEntries(read.map(({ kind, definitions: of }) => [kind, of]))
   if (problems.length > 0) {
     const unread: UnreadNames = Object.fromEntries(read.map(({ kind, unread: names }) => [kind, names]))
     throw new ConfigError([...problems, ...checkDefinitions(definitions, unread).problems])
   }
-  // What its types would say is checked at run time.
+  // `registry` checks at run time what its types check for definitions in code.
   const checked = registry(definitions as unknown as Parameters<typeof registry>[0])
   const warnings = [
     ...read.flatMap((kind) => kind.warnings),
@@ -41,8 +41,8 @@ export async function loadRegistry(folder: URL | string): Promise<Registry> {
   return { ...checked, warnings }
 }
 
-/** The layout's own outermost folder is called `agents` too: to name the folder around it is an easy slip. */
-async function nothingIn(root: string): Promise<ConfigError> {
+/** The outermost folder of the layout is called `agents` too, so its parent is easily given by mistake. */
+async function emptyFolderError(root: string): Promise<ConfigError> {
   const inner = join(root, 'agents')
   const entries = (await folderEntries(inner)) ?? []
   const hint = DEFINITION_KINDS.some((kind) => entries.includes(`${kind}/`)) ? `: did you mean ${inner}?` : ''
@@ -52,9 +52,9 @@ async function nothingIn(root: string): Promise<ConfigError> {
 interface ReadKind {
   readonly files: number
   readonly kind: DefinitionKind
-  /** As `registry()` takes them. */
+  /** In the form that `registry()` takes. */
   readonly definitions: readonly object[] | Readonly<Record<string, object>>
-  /** Names of files that have a problem: what refers to them has none of its own. */
+  /** Names of files that have a problem: references to them are not reported as well. */
   readonly unread: readonly string[]
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
@@ -81,7 +81,7 @@ async function readKind(root: string, kind: DefinitionKind): Promise<ReadKind> {
         .filter(({ name }, index) => files.findIndex((file) => file.name === name) !== index)
         .map(({ path, name }) => `${path}: expected one file a name, got another of '${name}'`),
     ],
-    // Hooks are found by id, wherever they are.
+    // Hooks are found by id, whatever their files are called.
     warnings: sound
       .filter(({ file, name }) => kind !== 'hooks' && file.name !== name)
       .map(({ file, name }) => `${file.path} has the ${KIND_WORDS[kind]} '${name}', not '${file.name}'`),
@@ -90,15 +90,15 @@ async function readKind(root: string, kind: DefinitionKind): Promise<ReadKind> {
 
 function endpointWarnings(entries: readonly string[]): readonly string[] {
   if (!entries.includes('api/')) return []
-  return ['api/ is passed over: loadThreadEndpoints of everthread/server reads it']
+  return ['api/ is ignored here: loadThreadEndpoints of everthread/server reads it']
 }
 
-/** What a file holds, or what is wrong with it. */
+/** The definition in a file, or the problem of the file. */
 type ImportedDefinition =
   | { readonly ok: true; readonly name: string; readonly definition: object }
   | { readonly ok: false; readonly problem: string }
 
-/** A field that each definition of a kind has. Tools and effects share theirs: only their folders tell them apart. */
+/** A field that each definition of a kind has. Tools and effects have the same one: only their folders distinguish them. */
 const SIGNS: Readonly<Record<DefinitionKind, string>> = {
   agents: 'sideA',
   models: 'provider',
@@ -135,14 +135,14 @@ function descriptionOf(exported: object, kind: DefinitionKind): string {
 
 /** A file that should export one definition. */
 interface DefinitionFile {
-  /** As the author sees it: relative to the folder of all kinds, with slashes. */
+  /** Relative to the folder of all kinds, with slashes. */
   readonly path: string
-  /** Without its ending. */
+  /** The name of the file, without its extension. */
   readonly name: string
   readonly location: string
 }
 
-/** The names of what is in a folder, folders ending in a slash; undefined where there is none. */
+/** Lists the names in a folder; folders end in a slash. Undefined if there is no such folder. */
 async function folderEntries(folder: string): Promise<readonly string[] | undefined> {
   try {
     const entries = await readdir(folder, { withFileTypes: true })
@@ -153,7 +153,7 @@ async function folderEntries(folder: string): Promise<readonly string[] | undefi
   }
 }
 
-/** The definitions in the folder of one kind, by name of file; declarations, tests and hidden files are none. */
+/** Lists the definitions in the folder of one kind by file name, without declarations, tests and hidden files. */
 async function definitionFiles(root: string, kind: string): Promise<readonly DefinitionFile[]> {
   const entries = (await folderEntries(join(root, kind))) ?? []
   return entries.flatMap((file) => {

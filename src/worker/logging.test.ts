@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../protocol/errors.js'
-import { installLogging, loggingOptions } from './logging.js'
+import { installLogging, readLoggingOptions } from './logging.js'
 import { Runtime } from './temporal-worker.js'
 
 test('nothing said leaves the logger of Temporal as it is', () => {
-  expect(loggingOptions({})).toBeNull()
+  expect(readLoggingOptions({})).toBeNull()
 })
 
 test('format and level come from the environment', () => {
-  expect(loggingOptions({ EVERTHREAD_LOG: 'json' })).toEqual({ format: 'json', level: 'INFO' })
-  expect(loggingOptions({ EVERTHREAD_LOG_LEVEL: 'debug' })).toEqual({ format: 'text', level: 'DEBUG' })
+  expect(readLoggingOptions({ EVERTHREAD_LOG: 'json' })).toEqual({ format: 'json', level: 'INFO' })
+  expect(readLoggingOptions({ EVERTHREAD_LOG_LEVEL: 'debug' })).toEqual({ format: 'text', level: 'DEBUG' })
 })
 
 test('unknown formats and levels are refused together', () => {
-  const read = (): unknown => loggingOptions({ EVERTHREAD_LOG: 'xml', EVERTHREAD_LOG_LEVEL: 'loud' })
+  const read = (): unknown => readLoggingOptions({ EVERTHREAD_LOG: 'xml', EVERTHREAD_LOG_LEVEL: 'loud' })
   expect(read).toThrow(ConfigError)
   expect(read).toThrow(/"xml"[^]+trace, debug, info, warn, error, got "loud"/)
 })

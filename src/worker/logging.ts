@@ -11,10 +11,10 @@ interface LoggingOptions {
 }
 
 /**
- * EVERTHREAD_LOG and EVERTHREAD_LOG_LEVEL; null when neither is set. Environment, not an option of a worker: Temporal's
- * Runtime, and its logger with it, belongs to the process. @throws ConfigError
+ * Reads EVERTHREAD_LOG and EVERTHREAD_LOG_LEVEL; null if neither is set. These are no options of a worker, because Temporal's
+ * Runtime and its logger belong to the process. @throws ConfigError
  */
-export function loggingOptions(env: Readonly<Record<string, string | undefined>>): LoggingOptions | null {
+export function readLoggingOptions(env: Readonly<Record<string, string | undefined>>): LoggingOptions | null {
   const { EVERTHREAD_LOG: format = '', EVERTHREAD_LOG_LEVEL: asked = '' } = env
   if (format === '' && asked === '') return null
   const level = LEVELS.find((known) => known === (asked.toUpperCase() || 'INFO'))
@@ -30,20 +30,20 @@ export function loggingOptions(env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Before anything else of Temporal: the Runtime is made by its first use. One that is there already is its owner's, and
- * stays as it is. @throws ConfigError
+ * Installs the logger. Must run before any other code of Temporal, whose first use creates the Runtime. An existing Runtime
+ * belongs to its owner and stays as it is. @throws ConfigError
  */
 export function installLogging(env: Environment = process.env): void {
-  const options = loggingOptions(env)
+  const options = readLoggingOptions(env)
   if (options !== null) install(options, loggerOf(options))
 }
 
 /**
- * As `installLogging`, for tests: only warnings and errors unless the environment says otherwise, and without what Temporal
- * says of its own test server. @throws ConfigError
+ * Installs the logger for tests: by default warnings and errors only, and without Temporal's warning about its own test
+ * server. @throws ConfigError
  */
 export function installTestLogging(env: Environment = process.env): void {
-  const options = loggingOptions(env) ?? QUIET
+  const options = readLoggingOptions(env) ?? QUIET
   install(options, withoutServerVersion(loggerOf(options)))
 }
 
@@ -55,7 +55,7 @@ function install({ level }: LoggingOptions, logger: Logger): void {
   if (Runtime._instance !== undefined) return
   Runtime.install({
     logger,
-    // What Temporal's native part says goes through the same logger, or it would be lines of another form.
+    // Lines of Temporal's native part go through the same logger, so that all have one form.
     telemetryOptions: {
       logging: {
         forward: {},
@@ -69,19 +69,19 @@ function loggerOf({ format, level }: LoggingOptions): Logger {
   return format === 'json' ? jsonLogger(level) : new DefaultLogger(level)
 }
 
-/** The time-skipping server names no version, and the SDK warns of that in each test. */
+/** The time-skipping server reports no version, and the SDK warns of that in each test. */
 const SERVER_VERSION = /^Temporal Server \d[\d.]* or newer is required/
 
 function withoutServerVersion(logger: Logger): Logger {
   return {
-    ...bound(logger),
+    ...bindMethods(logger),
     log(level, message, meta) {
       if (!SERVER_VERSION.test(message)) logger.log(level, message, meta)
     },
   }
 }
 
-function bound(logger: Logger): Omit<Logger, 'log'> {
+function bindMethods(logger: Logger): Omit<Logger, 'log'> {
   return {
     trace: (message, meta) => logger.trace(message, meta),
     debug: (message, meta) => logger.debug(message, meta),
@@ -123,14 +123,14 @@ function jsonLine({ timestampNanos, level, message, meta = {} }: LogEntry): stri
     level: level.toLowerCase(),
     message,
   }
-  // Its workflow id is the thread.
+  // The workflow id is the thread's id.
   if (meta['workflowType'] === THREAD_WORKFLOW) line['threadId'] = meta['workflowId']
   for (const [name, value] of Object.entries(meta))
     if (!LEFT_OUT.has(name)) line[RESERVED.has(name) ? `${name}_` : name] = value
   return JSON.stringify(line, plainValues())
 }
 
-/** A value that JSON cannot carry must not cost the line. */
+/** Replaces values that JSON cannot carry: one of them must not lose the line. */
 function plainValues(): (this: unknown, name: string, value: unknown) => unknown {
   const above: unknown[] = []
   return function plain(this: unknown, _name, value) {

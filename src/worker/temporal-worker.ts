@@ -1,6 +1,6 @@
 import { requirePeer } from '../activities/peer-packages.js'
 
-/** `@temporalio/worker`, for everything in this package that runs code of it. */
+/** `@temporalio/worker`, an optional peer, for all code of this package that runs it. */
 export const {
   DefaultLogger,
   NativeConnection,

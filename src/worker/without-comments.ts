@@ -1,16 +1,16 @@
-/** Comments that have their lines to themselves, as all of our longer ones do. */
+/** Comments on lines of their own, as all of our longer ones are. */
 const COMMENTS = /^[ \t]*(?:\/\/.*|\/\*(?:(?!\*\/)[^])*\*\/)[ \t]*$/gm
 
 interface LoaderContext {
   callback(error: null, source: string, map: unknown): void
 }
 
-/** A loader of webpack: empties the lines of comments, so that all others keep their numbers and the source map holds. */
-// oxlint-disable-next-line import/no-default-export -- what webpack calls
+/** A loader of webpack that empties the lines of comments. The other lines keep their numbers, so source maps stay valid. */
+// oxlint-disable-next-line import/no-default-export -- webpack calls the default export
 export default function withoutComments(this: LoaderContext, source: string, map: unknown): void {
-  this.callback(null, emptied(source), map)
+  this.callback(null, emptyComments(source), map)
 }
 
-function emptied(source: string): string {
+function emptyComments(source: string): string {
   return source.replaceAll(COMMENTS, (comment) => '\n'.repeat(comment.split('\n').length - 1))
 }

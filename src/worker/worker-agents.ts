@@ -1,10 +1,10 @@
-import { registered } from '../definitions/known-definitions.js'
+import { requireDefinition } from '../definitions/known-definitions.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { putAgents } from '../store/agents.js'
 import type { Store } from '../store/store.js'
 import { nowMicros } from '../protocol/time.js'
 
-/** Writes the agents that this worker runs into the store, where clients list them. */
+/** Stores the agents that this worker runs, for the lists of clients. */
 export async function listWorkerAgents(store: Store, registry: Registry): Promise<void> {
   const listed = { agents: agentListing(registry), now: nowMicros() }
   await store.write((tx) => putAgents(tx, listed))
@@ -23,7 +23,7 @@ interface AgentListing {
 /** The agents of a registry, in its order. */
 export function agentListing(registry: Registry): readonly AgentListing[] {
   return registry.names().agents.map((name) => {
-    const agent = registered(registry.agent(name), `agent '${name}'`)
+    const agent = requireDefinition(registry.agent(name), `agent '${name}'`)
     return {
       name,
       type: agent.type ?? 'ai_human',

@@ -31,7 +31,7 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
   const { workflows = true, registry, env = {} } = thread
   noteSecretsOfEnv(registry, env)
   const bundles = workflows && options.workflowBundle === undefined
-  // A deployment's version says it.
+  // A deployment names its code by version.
   const name = workflows && options.workerDeploymentOptions === undefined ? codeName(options) : null
   return {
     ...(bundles && { workflowsPath: workflowBundleOptions.workflowsPath }),
@@ -41,16 +41,16 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
     activities: { ...options.activities, ...createActivities(thread) },
     interceptors: {
       ...options.interceptors,
-      // First is outermost: what an interceptor of the user throws must not reach history as it is (T5).
+      // The first is the outermost: errors of the user's interceptors must not reach a history as they are (T5).
       activity: [activityInterceptor(thread), ...(options.interceptors?.activity ?? [])],
     },
   }
 }
 
-/** Values of variables for every thread of a worker; what is undefined is not set, as in `process.env`. */
+/** Values of variables for every thread of a worker; undefined ones are not set, as in `process.env`. */
 export type InstanceEnv = Readonly<Record<string, string | undefined>>
 
-/** @throws ConfigError naming every variable that cannot be one; never a value */
+/** @throws ConfigError with every wrong name or value; values are not shown */
 export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, string>> {
   const values = Object.entries(env).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
@@ -62,17 +62,17 @@ export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, stri
   return Object.fromEntries(values)
 }
 
-/** How a worker of threads differs from Temporal's defaults; each holds only where its user set none. */
+/** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
 export const WORKER_KNOBS = {
   /** A stop reaches a running call with its next heartbeat: 16 to 22 s by default, about 1 s with this. */
   maxHeartbeatThrottleInterval: '1s',
-  /** How long a thread stands still when its worker dies; 10 s by default. */
+  /** How long a thread stalls when its worker dies; 10 s by default. */
   stickyQueueScheduleToStartTimeout: '2s',
-  /** A deploy lets model calls finish: a shorter grace time makes every longer one be paid again. */
+  /** A deploy lets model calls finish: with a shorter grace time, every longer call would be paid again. */
   shutdownGraceTime: LIMITS.modelCall,
 } as const satisfies Partial<WorkerOptions>
 
-/** Temporal's own options, with an optional default behavior. */
+/** Temporal's own options; only the default behavior is optional. */
 interface ThreadDeploymentOptions {
   readonly version: WorkerDeploymentVersion
   readonly useWorkerVersioning: boolean
@@ -92,8 +92,8 @@ export function temporalOptions({
 }
 
 /**
- * Threads move to a new version as it becomes current: a pinned one that is idle would never wake once the workers of its
- * version are gone. @throws ConfigError when all workflows are to be pinned
+ * Completes the options of a deployment, so that threads move to a new version when it becomes current: a pinned idle thread
+ * would never wake once the workers of its version have stopped. @throws ConfigError when all workflows are pinned
  */
 export function threadDeployment(
   given: ThreadDeploymentOptions,
@@ -108,29 +108,29 @@ export function threadDeployment(
   return { version, useWorkerVersioning: true, defaultVersioningBehavior: behavior }
 }
 
-/** What a worker has to know of threads. */
+/** The options of threads, for a worker. */
 export interface ThreadOptions {
   readonly registry: Registry
-  /** Where threads are stored: the same place as the clients' store. */
+  /** Where threads are stored; clients use the same place. */
   readonly store?: StoreOptions
   /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
   readonly env?: InstanceEnv
-  /** Hard caps that hold whatever an agent says. @default 250 steps a run, 100 session turns, 8 equal tool errors */
+  /** Hard caps above the limits of agents. @default 250 steps a run, 100 session turns, 8 equal tool errors */
   readonly limits?: Partial<RunCaps>
   /**
-   * What the end user of a thread reads where a run ends without an answer: one text, or a function of the failure that
-   * returns one. The log and `everthread inspect` say what has happened, whatever this says.
+   * The text that the end user of a thread reads when a run ends without an answer: one text, or a function of the failure that
+   * returns one. The log and `everthread inspect` show the cause in any case.
    * @default sentences that name the model and the kind of failure
    */
   readonly failureText?: FailureText
   /**
-   * `false`: for the `taskQueue` of tools and models: their calls run there, and no threads.
+   * `false` for a worker on the `taskQueue` of tools or models, which runs their calls and no threads.
    * @default true
    */
   readonly workflows?: boolean
 }
 
-/** Every option of Temporal's worker passes through; the workflows of a `workflowsPath` run beside threads. */
+/** Every option of Temporal's worker is passed on; the workflows of a `workflowsPath` run beside threads. */
 export interface CreateWorkerOptions
   extends Partial<Omit<WorkerOptions, 'workerDeploymentOptions'>>, ThreadOptions {
   readonly workerDeploymentOptions?: ThreadDeploymentOptions

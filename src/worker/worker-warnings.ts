@@ -1,6 +1,6 @@
 import type { VariableDefinition } from '../definitions/agent.js'
 import type { Registry } from '../definitions/known-definitions.js'
-import { scopedVariables } from '../definitions/prompt.js'
+import { listScopedVariables } from '../definitions/prompt.js'
 import type { PromptDefinition } from '../definitions/prompt.js'
 import { noteSecret } from '../store/known-secrets.js'
 import type { SecretBox } from '../store/secret-box.js'
@@ -8,14 +8,14 @@ import { Runtime } from './temporal-worker.js'
 
 const warned = new WeakSet<Registry>()
 
-/** Logs what is allowed but probably not meant, once for each registry. */
+/** Logs the warnings of a registry, once for each registry. */
 export function warnOfRegistry(registry: Registry): void {
   if (warned.has(registry)) return
   warned.add(registry)
   for (const warning of registry.warnings) Runtime.instance().logger.warn(warning)
 }
 
-/** Logs that a worker needs a key that it does not have. */
+/** Logs a warning if a worker has no key and needs one. */
 export function warnOfMissingKey(registry: Registry, given: Parameters<typeof secretKeyWarning>[1]): void {
   const warning = secretKeyWarning(registry, given)
   if (warning !== null) Runtime.instance().logger.warn(warning)
@@ -36,8 +36,8 @@ export function secretKeyWarning(registry: Registry, { secrets, env }: Given): s
   const declared = declaredVariables(registry).filter(
     ({ type, name }) => type === 'secret' && env[name] === undefined,
   )
-  // What is handed on is stored, wherever it comes from.
-  const handedOn = promptsOf(registry).flatMap(scopedVariables)
+  // Values that are handed on are stored, whatever their source is.
+  const handedOn = promptsOf(registry).flatMap(listScopedVariables)
   const names = new Set([...declared, ...handedOn].map(({ name }) => name))
   if (names.size === 0) return null
   return (
@@ -48,7 +48,7 @@ export function secretKeyWarning(registry: Registry, { secrets, env }: Given): s
 
 /**
  * Notes the worker's own values that threads treat as secrets: those that no definition declares as text. An error that
- * quotes one is stored without it, also if it was thrown where no state had given the value out.
+ * quotes one is stored without it, even if it is thrown by code that no state has given the value.
  */
 export function noteSecretsOfEnv(registry: Registry, env: Given['env']): void {
   const declared = declaredVariables(registry)

@@ -13,9 +13,9 @@ import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
 const EXTENSION = extname(new URL(import.meta.url).pathname)
 
 /**
- * What Temporal's `bundleWorkflowCode` needs to bundle threads ahead of time; with workflows of your own give it their path
- * and `plugins: [new EverthreadPlugin({ registry })]` instead. The bundle does not depend on agents: workers take it as
- * `workflowBundle: { codePath }`. Workflows are reached by path, never by import.
+ * Options of Temporal's `bundleWorkflowCode` that bundle threads ahead of time. With workflows of your own, pass their path
+ * and `plugins: [new EverthreadPlugin({ registry })]` instead. The bundle does not depend on agents; workers take it as
+ * `workflowBundle: { codePath }`. Workflows are named by path, never imported.
  */
 export const workflowBundleOptions = {
   workflowsPath: pathOf('workflows/index'),
@@ -24,10 +24,10 @@ export const workflowBundleOptions = {
   webpackConfigHook: leanBundle,
 }
 
-/** Our workflows with a user's own. */
+/** Our workflows together with a user's own. */
 const BESIDE_THEIRS = pathOf('workflows/beside-theirs')
 
-/** The files that stand for a user's own modules, in whose place the bundler puts these. */
+/** Placeholder files, which the bundler replaces by a user's own modules. */
 const THEIR_WORKFLOWS = pathOf('workflows/their-workflows')
 
 const THEIR_CONVERTER = pathOf('protocol/inner-payload-converter')
@@ -46,8 +46,8 @@ const LOADER = fileURLToPath(
 
 /**
  * Removes text that no worker runs, because each worker reads and parses its bundle when it starts: the banner with each
- * module's path, a twentieth of the bundle, and the comments of our own code, another twentieth. Lines and source maps stay
- * as they are.
+ * module's path (a twentieth of the bundle) and the comments of our own code (another twentieth). Line numbers and source
+ * maps stay as they are.
  * @throws ConfigError if `@temporalio/workflow` is not installed, instead of hundreds of lines of webpack
  */
 function leanBundle(config: LeanWebpackConfig): LeanWebpackConfig {
@@ -58,8 +58,8 @@ function leanBundle(config: LeanWebpackConfig): LeanWebpackConfig {
 }
 
 /**
- * Refuses a prebuilt bundle that would wedge threads: the SDK ignores a worker's `payloadConverterPath` when it has a
- * bundle, so without ours in it one undecodable signal would stop a thread for ever (T10).
+ * Refuses a prebuilt bundle without our payload converter. The SDK ignores a worker's `payloadConverterPath` when it has a
+ * bundle, and without our converter one undecodable signal stops a thread for ever (T10).
  * @throws ConfigError
  */
 export function checkWorkflowBundle(bundle: WorkflowBundleOption): void {
@@ -72,7 +72,7 @@ function bundleProblems(code: Buffer): readonly string[] {
     'make it with bundleWorkflowCode(workflowBundleOptions) from everthread/worker, or, with workflows of your own, ' +
     'with bundleWorkflowCode({ workflowsPath, plugins: [new EverthreadPlugin({ registry })] }).'
   const problems: string[] = []
-  // The converter names the workflow type too; the name of an activity that only a thread calls is found in its code alone.
+  // The converter contains the workflow type too, so the test is the name of an activity that only a thread calls.
   if (!code.includes(ACTIVITIES.settle))
     problems.push(
       `Expected workflowBundle to hold the workflow ${THREAD_WORKFLOW}, got one without it: ${make}`,
@@ -84,7 +84,7 @@ function bundleProblems(code: Buffer): readonly string[] {
   return problems
 }
 
-/** As bytes: to decode a bundle costs more than to search and to digest it. @throws ConfigError for a file that cannot be read */
+/** Bytes, because decoding a bundle costs more than searching and digesting it. @throws ConfigError for an unreadable file */
 function codeOf(bundle: WorkflowBundleOption): Buffer {
   if ('code' in bundle) return Buffer.from(bundle.code)
   try {
@@ -99,8 +99,8 @@ function codeOf(bundle: WorkflowBundleOption): Buffer {
 type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0]
 
 /**
- * Puts threads into a bundle: `agentThread` beside the workflows that are there, our payload converter around theirs (T10),
- * our interceptors before theirs. The bundle of a worker without workflows of its own stays ours alone.
+ * Adds threads to a bundle: `agentThread` beside the user's workflows, our payload converter around the user's (T10), our
+ * interceptors before the user's. Without workflows of the user's, the bundle has ours only.
  */
 export function bundleThreads(options: BundleOptions): BundleOptions {
   const { workflowsPath: ours, payloadConverterPath, workflowInterceptorModules } = workflowBundleOptions
@@ -116,19 +116,19 @@ export function bundleThreads(options: BundleOptions): BundleOptions {
       ...workflowInterceptorModules,
       ...(options.workflowInterceptorModules ?? []),
     ],
-    // Theirs sees ours, and has the last word.
+    // The user's hook runs last and gets our changes.
     webpackConfigHook: (config) => hook(withModules(leanBundle(config), theirs)),
   }
 }
 
-/** The same for a worker that bundles its own code. */
+/** Adds threads to the bundle of a worker that bundles its code when it starts. */
 export const threadBundler: BundlerPlugin = { name: 'everthread', configureBundler: bundleThreads }
 
 function isTheirs(path: string | undefined): path is string {
   return path !== undefined && path !== workflowBundleOptions.payloadConverterPath
 }
 
-/** Webpack takes their module wherever ours asks for the file that stands for it. */
+/** Aliases each placeholder file to the user's module. */
 function withModules(config: WebpackConfig, modules: ReadonlyMap<string, string>): WebpackConfig {
   const { alias: known = {} } = config.resolve ?? {}
   const theirs = [...modules].map(([name, alias]) => ({ name, alias, onlyModule: true }))
@@ -139,8 +139,8 @@ function withModules(config: WebpackConfig, modules: ReadonlyMap<string, string>
 }
 
 /**
- * The name of a worker's workflow code, which a history repeats six times a step: Temporal's own name of 90 characters would
- * be a seventh of a step's history. Null for code that is bundled with a user's own when the worker starts: it keeps
+ * The name of a worker's workflow code. A history repeats it six times a step, and Temporal's own name of 90 characters would
+ * be a seventh of a step's history. Null for code that is bundled with a user's own when the worker starts, which keeps
  * Temporal's name.
  */
 export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): string | null {
@@ -149,9 +149,9 @@ export function codeName({ workflowBundle, workflowsPath }: WorkerOptions): stri
   return workflowsPath === undefined ? `everthread@${packageVersion()}` : null
 }
 
-/** The package's own file is two folders up, from the sources as from what is built of them. */
+/** package.json is two folders up, both from the sources and from the built files. */
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // Written by us.
+  // Our own file.
   return (JSON.parse(text) as { readonly version: string }).version
 }

@@ -109,7 +109,7 @@ test('a store that cannot be opened is one sentence', async () => {
 test('what is no registry is refused in one sentence', async () => {
   for (const registry of [undefined, {}, [], 'support'])
     expect((await failureOf({ registry } as never)).message).toContain(
-      'Expected "registry" to be what registry() or loadRegistry() answers, got ',
+      'Expected "registry" to be a result of registry() or loadRegistry(), got ',
     )
 })
 

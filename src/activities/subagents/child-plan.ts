@@ -7,7 +7,7 @@
 import type { AgentDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
-import { namedTool } from '../../definitions/plan/listed-tools.js'
+import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { SubagentContent } from '../../definitions/plan/plan-content.js'
 import { subagentContent } from '../../definitions/plan/prompt-content.js'
 import { parseArguments, parseObject } from '../../definitions/plan/tool-arguments.js'
@@ -105,7 +105,7 @@ function bindingOf(
   const { subagents } = prompt
   const listed = Object.hasOwn(subagents, name) ? subagents[name] : undefined
   if (listed !== undefined) return listed
-  const named = input.queued ? namedTool(registry, name) : undefined
+  const named = input.queued ? findTool(registry, name) : undefined
   if (named?.kind === 'subagent') return subagentContent(registry, named)
   throw new Error(`The plan does not say how "${name}" becomes a child.`)
 }

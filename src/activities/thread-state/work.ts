@@ -6,7 +6,7 @@
  * K2: events are stored at once, whatever the outcome of the call; an unavailable store does not fail the call.
  */
 import { createHash } from 'node:crypto'
-import { namedTool } from '../../definitions/plan/listed-tools.js'
+import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { ScheduledEffect, ThreadState } from '../../definitions/thread-state.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import { MessageRejectedError } from '../../protocol/errors.js'
@@ -207,7 +207,7 @@ async function commitTool(
 ): Promise<Written> {
   const tool = { ...given, threadId, now, sentBy: senderOf(origin) }
   // An unknown name may be any text of the caller, which must not reach the workflow's history (T5).
-  const known = namedTool(dependencies.registry, given.name) !== undefined
+  const known = findTool(dependencies.registry, given.name) !== undefined
   const operation = {
     kind: 'queue_tool',
     id: given.toolCallId,

@@ -9,10 +9,10 @@
  * A tool cannot fail the activity, whatever it does.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { registered } from '../../definitions/known-definitions.js'
+import { requireDefinition } from '../../definitions/known-definitions.js'
 import { toolPlan } from '../../definitions/plan/build-plan.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
-import { namedTool } from '../../definitions/plan/listed-tools.js'
+import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
@@ -258,7 +258,7 @@ function callSubject(
   const listed = toolPlanOf(content.plan, prompt.name, name)
   // Only the lifecycle tools start a resumable subagent.
   const isResumable = Object.hasOwn(prompt.subagents, name) && prompt.subagents[name]?.resumable != null
-  const named = listed === undefined && input.queued && !isResumable ? namedTool(registry, name) : undefined
+  const named = listed === undefined && input.queued && !isResumable ? findTool(registry, name) : undefined
   const planned = listed ?? (named === undefined ? undefined : toolPlan(named))
   if (planned === undefined) {
     if (input.queued && !isResumable) waitForDefinition(`tool "${name}"`)
@@ -296,7 +296,7 @@ function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function
 
 /** A prompt outside of the plan: only code can have queued it, so it runs in place, as code does. */
 function inPlaceSubject(registry: ActivityDependencies['registry'], name: string): CallSubject {
-  const { toolDescription: description, requiredSchema } = registered(
+  const { toolDescription: description, requiredSchema } = requireDefinition(
     registry.prompt(name),
     `prompt '${name}'`,
   )

@@ -7,7 +7,7 @@
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
-import { namedTool } from '../../definitions/plan/listed-tools.js'
+import { findTool } from '../../definitions/plan/listed-tools.js'
 import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
@@ -62,7 +62,7 @@ export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): C
         `"${name}" starts or addresses an agent, which cannot be done inside a call: use queueTool.`,
         'not_in_place',
       )
-    const named = namedTool(registry, name)
+    const named = findTool(registry, name)
     if (named === undefined) return errorResult(`There is no tool "${name}".`, 'unknown_tool')
     // T5: the arguments of a prompt go to its model.
     const text = textOf(named.kind === 'prompt' ? redactor.redactJson(args) : args)

@@ -1,8 +1,8 @@
 import { SESSION_TOOLS } from '../agent.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
-import { meant } from './hints.js'
-import { entryName, listedHookProblems } from './names.js'
+import { suggestName } from './hints.js'
+import { entryName, hookListProblems } from './names.js'
 import { propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
@@ -10,7 +10,7 @@ export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Fin
   return { problems: agentProblems(agent, known), warnings: agentWarnings(agent) }
 }
 
-/** Says what an agent refers to that is not there or cannot be used so. */
+/** Lists the wrong references of an agent. */
 function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `agent '${agent.name}'`
   const problems = sideProblems(`${owner}: sideA`, agent.sideA, known)
@@ -19,17 +19,17 @@ function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonl
     if (agent.sideB === undefined) problems.push(`${owner} is of type 'dual_ai', which needs a sideB`)
     else problems.push(...sideProblems(`${owner}: sideB`, agent.sideB, known))
   }
-  problems.push(...listedHookProblems(owner, agent.hooks ?? [], known))
+  problems.push(...hookListProblems(owner, agent.hooks ?? [], known))
   return problems
 }
 
-/** What a calling model reads about an agent that is a tool: empty where nothing is written. */
+/** The description of an agent for the model that calls it; empty if its author wrote none. */
 export function descriptionOfAgent({ toolDescription, description }: AgentDefinition): string {
   const given = [toolDescription, description].find((text) => (text ?? '').trim() !== '')
   return given ?? ''
 }
 
-/** Says what is allowed in an agent but probably not meant. */
+/** Lists things in an agent that are allowed but probably mistakes. */
 function agentWarnings(agent: AgentDefinition): readonly string[] {
   const owner = `agent '${agent.name}'`
   const oldNames = (['sideA', 'sideB'] as const).flatMap((side) =>
@@ -61,7 +61,7 @@ function sideProblems(owner: string, side: SideConfig, known: KnownDefinitions):
   const problems: string[] = []
   if (!known.names.prompts.has(side.prompt)) {
     problems.push(
-      `${owner} uses the prompt '${side.prompt}', which is not registered${meant(side.prompt, known.names.prompts)}`,
+      `${owner} uses the prompt '${side.prompt}', which is not registered${suggestName(side.prompt, known.names.prompts)}`,
     )
   }
   problems.push(...stopToolProblems(owner, side, known))
@@ -89,7 +89,7 @@ function stopToolProblems(owner: string, side: SideConfig, known: KnownDefinitio
   }
   const problems = lifecycleToolProblems(`${owner}.stopTool`, stopTool, side, known)
   const args = known.tools.get(stopTool)?.args
-  // What is no argument may be in the result, which no schema describes.
+  // A property that is no argument may be in the result, which has no schema.
   if (property === undefined || args === undefined || !Object.hasOwn(args.shape, property)) return problems
   const wrong = propertyProblem(args, property, 'text')
   return wrong === undefined ? problems : [...problems, `${problem}: of tool '${stopTool}', ${wrong}`]
@@ -124,7 +124,9 @@ function lifecycleToolProblems(
   known: KnownDefinitions,
 ): string[] {
   if (!known.names.tools.has(tool))
-    return [`${owner} names the tool '${tool}', which is not registered${meant(tool, known.names.tools)}`]
+    return [
+      `${owner} names the tool '${tool}', which is not registered${suggestName(tool, known.names.tools)}`,
+    ]
   const prompt = known.prompts.get(side.prompt)
   if (prompt === undefined || (prompt.tools ?? []).some((entry) => entryName(entry) === tool)) return []
   return [

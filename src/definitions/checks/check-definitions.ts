@@ -1,8 +1,8 @@
 /**
- * The check of all definitions of a registry: shapes, names, references and variables, all problems at once. What a prompt or
- * an agent refers to is checked in their own files.
+ * The check of all definitions of a registry: shapes, names, references and variables. It reports all problems at once. The
+ * references of prompts and agents are checked in files of their own.
  */
-import { DEFINITION_KINDS, KIND_WORDS, givenDefinitions } from '../known-definitions.js'
+import { DEFINITION_KINDS, KIND_WORDS, listGivenDefinitions } from '../known-definitions.js'
 import type {
   Findings,
   DefinitionKind,
@@ -14,19 +14,19 @@ import type { ModelDefinition } from '../model.js'
 import { argumentSchemaProblems } from '../plan/argument-schema.js'
 import { checkAgent } from './agent-problems.js'
 import { shapeProblems, withoutProblems } from './definition-shapes.js'
-import { meant, positionHint, repeated } from './hints.js'
+import { suggestName, positionHint, findRepeated } from './hints.js'
 import { checkPrompt } from './prompt-problems.js'
 import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
 import type { VariableDefinition } from '../agent.js'
-import { entryVariables, scopedVariables } from '../prompt.js'
+import { listEntryVariables, listScopedVariables } from '../prompt.js'
 import type { PromptDefinition } from '../prompt.js'
 
-/** Names of definitions that could not be read; their problems are reported elsewhere. */
+/** Names of definitions that cannot be read; `loadRegistry` reports their problems. */
 export type UnreadNames = Partial<Readonly<Record<DefinitionKind, readonly string[]>>>
 
-/** Checks all that `registry()` was given. It trusts no type: definitions also come from JavaScript and from casts. */
+/** Checks the whole input of `registry()`. It relies on no type, because definitions also come from JavaScript and from casts. */
 export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Findings {
-  const given = byKind((kind) => givenDefinitions(input, kind))
+  const given = byKind((kind) => listGivenDefinitions(input, kind))
   const names = byKind((kind) => {
     return new Set([...given[kind].flatMap(({ name }) => name ?? []), ...(unread[kind] ?? [])])
   })
@@ -35,7 +35,7 @@ export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Find
     ...DEFINITION_KINDS.flatMap((kind) => kindProblems(kind, given[kind])),
     ...reservedNameProblems(names),
   ]
-  const known = knownDefinitions(given, names)
+  const known = collectKnown(given, names)
   for (const [name, { args }] of known.tools) {
     if (args !== undefined) problems.push(...argumentSchemaProblems(args, `tool '${name}': args`))
   }
@@ -61,7 +61,7 @@ function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): 
       ...(isKeyed ? shapeProblems('key', name, `the name of ${owner}`) : []),
       ...definitionProblems(kind, definition, owner),
     ]),
-    ...repeated(names).map((name) => `${KIND_WORDS[kind]} '${name}' is registered more than once`),
+    ...findRepeated(names).map((name) => `${KIND_WORDS[kind]} '${name}' is registered more than once`),
   ]
 }
 
@@ -72,7 +72,7 @@ function definitionProblems(kind: DefinitionKind, definition: unknown, owner: st
 
 type Given = Readonly<Record<DefinitionKind, readonly GivenDefinition[]>>
 
-function knownDefinitions(given: Given, names: DefinitionNames): KnownDefinitions {
+function collectKnown(given: Given, names: DefinitionNames): KnownDefinitions {
   return {
     names,
     agents: soundDefinitions(given, 'agents'),
@@ -83,14 +83,14 @@ function knownDefinitions(given: Given, names: DefinitionNames): KnownDefinition
   }
 }
 
-/** The definitions of a kind by name, without the fields that are wrong. */
+/** The definitions of a kind by name, without their wrong fields. */
 function soundDefinitions<Definition>(given: Given, kind: DefinitionKind): ReadonlyMap<string, Definition> {
   const sound = new Map<string, Definition>()
   for (const { name, definition } of given[kind]) {
     const rest = withoutProblems(kind, definition)
-    // Without its schema, every property that something binds to its arguments would seem wrong.
+    // Without the tool's schema, each binding to one of its arguments would be reported too.
     if (kind === 'tools' && hasArguments(definition) && !hasArguments(rest)) continue
-    // The shape of what is left was checked just now.
+    // `withoutProblems` has checked the shape of the rest.
     if (rest !== undefined && name !== undefined) sound.set(name, rest as Definition)
   }
   return sound
@@ -109,7 +109,7 @@ function checkModel(model: ModelDefinition, known: KnownDefinitions): Findings {
   return { problems: modelProblems(model, known), warnings: modelWarnings(model) }
 }
 
-/** Says what a model refers to that is not there or cannot be used so. */
+/** Lists the wrong references of a model. */
 function modelProblems(model: ModelDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `model '${model.name}'`
   const { fallbacks = [], capabilities } = model
@@ -119,23 +119,23 @@ function modelProblems(model: ModelDefinition, known: KnownDefinitions): readonl
       .filter((name) => !known.names.models.has(name))
       .map(
         (name) =>
-          `${owner} falls back to the model '${name}', which is not registered${meant(name, known.names.models)}`,
+          `${owner} falls back to the model '${name}', which is not registered${suggestName(name, known.names.models)}`,
       ),
     ...(fallbacks.includes(model.name) ? [`${owner} falls back to itself`] : []),
-    ...repeated(fallbacks).map((name) => `${owner} falls back to the model '${name}' twice`),
+    ...findRepeated(fallbacks).map((name) => `${owner} falls back to the model '${name}' twice`),
     ...(isTwice
       ? [`${owner} has both capabilities.supportsImages and its old name vision: leave vision out`]
       : []),
   ]
 }
 
-/** Says what is allowed in a model but probably not meant. */
+/** Lists things in a model that are allowed but probably mistakes. */
 function modelWarnings(model: ModelDefinition): readonly string[] {
   if (model.capabilities?.vision === undefined) return []
   return [`model '${model.name}' uses the old name capabilities.vision: write supportsImages`]
 }
 
-/** Says which names a provider or another tool of Standard Agents may refuse. */
+/** Lists names that a provider or another tool of Standard Agents may refuse. */
 function nameWarnings(names: DefinitionNames): readonly string[] {
   return DEFINITION_KINDS.flatMap((kind) =>
     [...names[kind]]
@@ -144,35 +144,35 @@ function nameWarnings(names: DefinitionNames): readonly string[] {
   )
 }
 
-/** Says which definitions have the name of a tool that the runtime itself offers. */
+/** Lists definitions with the name of a tool that the runtime itself offers. */
 function reservedNameProblems(names: DefinitionNames): readonly string[] {
   return (['agents', 'prompts', 'tools'] as const).flatMap((kind) =>
     Object.values(LIFECYCLE_TOOLS)
       .filter((name) => names[kind].has(name))
       .map(
         (name) =>
-          `${KIND_WORDS[kind]} '${name}' has the name of the tool that prompts with resumable subagents get: call it otherwise`,
+          `${KIND_WORDS[kind]} '${name}' has the name of the tool that prompts with resumable subagents get: rename it`,
       ),
   )
 }
 
-/** A prompt or a tool. */
+/** A prompt or a tool, which may declare variables. */
 interface Declarer {
-  /** What it is called in sentences. */
+  /** Its name in sentences. */
   readonly owner: string
   readonly variables: readonly VariableDefinition[]
 }
 
 /**
- * Says where variables are declared or used in two ways. One name is one variable in all of a registry: a thread keeps
- * its values while agents take over, and children read those of their parents.
+ * Lists variables that are declared or used in two ways. One name is one variable in a whole registry: a thread keeps its
+ * values over handoffs, and children read those of their parents.
  */
 function variableProblems(known: KnownDefinitions): readonly string[] {
   const declarers = declarersOf(known)
   const first = new Map<string, Pick<VariableDefinition, 'type'> & Pick<Declarer, 'owner'>>()
   const problems: string[] = []
   for (const { owner, variables } of declarers) {
-    const twice = repeated(variables.map(({ name }) => name))
+    const twice = findRepeated(variables.map(({ name }) => name))
     problems.push(...twice.map((name) => `${owner} declares the variable '${name}' twice`))
     for (const { name, type } of variables) {
       const other = first.get(name)
@@ -189,7 +189,7 @@ function variableProblems(known: KnownDefinitions): readonly string[] {
   return [...problems, ...secretProblems(known, secrets)]
 }
 
-/** Says which variables of prompt texts and of listed subagents nothing declares: an undeclared value is a secret. */
+/** Lists variables of prompt texts and subagent entries that nothing declares: an undeclared value is a secret. */
 function variableWarnings(known: KnownDefinitions): readonly string[] {
   const declared = new Set(declarersOf(known).flatMap(({ variables }) => variables.map(({ name }) => name)))
   return usesOf(known)
@@ -211,24 +211,24 @@ const OUTSIDE = ', so that a value from outside is a secret and'
 const SO = {
   text: `${OUTSIDE} left out: add it to variables`,
   optional: `${OUTSIDE} the subagent is not there: add it to variables, as text`,
-  'immediate.nameEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
-  'immediate.descriptionEnv': `${OUTSIDE} no model is told it: add it to variables, as text`,
+  'immediate.nameEnv': `${OUTSIDE} shown to no model: add it to variables, as text`,
+  'immediate.descriptionEnv': `${OUTSIDE} shown to no model: add it to variables, as text`,
   scopedEnv: ': add it to the variables of what reads it in the subagent',
 } as const
 
 function usesOf({ prompts }: Pick<KnownDefinitions, 'prompts'>): readonly VariableUse[] {
   return [...prompts.values()].flatMap((prompt) => [
-    ...[...new Set(usedInText(prompt))].map((name) => ({
+    ...[...new Set(listTextVariables(prompt))].map((name) => ({
       name,
       use: `prompt '${prompt.name}' has the variable '${name}' in its text`,
       so: SO.text,
     })),
-    ...entryVariables(prompt).map(({ name, agent, field }) => ({
+    ...listEntryVariables(prompt).map(({ name, agent, field }) => ({
       name,
       use: `prompt '${prompt.name}' has the variable '${name}' as ${field} of '${agent}'`,
       so: SO[field],
     })),
-    ...scopedVariables(prompt).map(({ name, agent }) => ({
+    ...listScopedVariables(prompt).map(({ name, agent }) => ({
       name,
       use: `prompt '${prompt.name}' has the variable '${name}' in immediate.scopedEnv of '${agent}'`,
       so: SO.scopedEnv,
@@ -248,14 +248,14 @@ function secretProblems(
   secrets: ReadonlySet<string>,
 ): readonly string[] {
   const inTexts = [...prompts.values()].flatMap((prompt) =>
-    [...new Set(usedInText(prompt))]
+    [...new Set(listTextVariables(prompt))]
       .filter((name) => secrets.has(name))
       .map(
         (name) => `prompt '${prompt.name}' has the secret '${name}' in its text: only tools may read secrets`,
       ),
   )
   const inEntries = [...prompts.values()].flatMap((prompt) =>
-    entryVariables(prompt)
+    listEntryVariables(prompt)
       .filter(({ name }) => secrets.has(name))
       .map(
         ({ name, agent, field }) =>
@@ -276,7 +276,7 @@ function secretProblems(
   return [...inTexts, ...inEntries, ...inEnv]
 }
 
-function usedInText({ prompt }: PromptDefinition): readonly string[] {
+function listTextVariables({ prompt }: PromptDefinition): readonly string[] {
   if (typeof prompt === 'string') return []
   return prompt.flatMap((part) => (part.type === 'env' ? [part.property] : []))
 }

@@ -1,15 +1,15 @@
 /**
- * The fields that each kind of definition may have, and the sentences about those that are wrong. It checks one definition by
- * itself: references to others are checked in `check-definitions.ts`.
+ * The fields that each kind of definition may have, and the sentences about wrong ones. It checks one definition by itself:
+ * references to others are checked in `check-definitions.ts`.
  */
-// The first import, because everything below needs zod 4.
+// This import comes first, because everything below needs zod 4.
 import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
-import { meant, notSupportedYet } from './hints.js'
+import { suggestName, notSupportedYet } from './hints.js'
 
 const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['string', "{ type: 'text', content }"],
@@ -17,7 +17,7 @@ const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
   ['prompt', "{ type: 'include', prompt }"],
 ])
 
-/** Says what to write instead of a prompt part with an unknown type. */
+/** The hint for a prompt part with an unknown type. */
 function partTypeHint(part: unknown): string {
   const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
   const spelling = OLD_PART_TYPES.get(type)
@@ -25,12 +25,12 @@ function partTypeHint(part: unknown): string {
   return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
 }
 
-/** A text that says something. */
+/** A text that is not blank. */
 const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
 
 const name = text.max(LIMITS.nameLength)
 
-/** Of a variable that something reads. */
+/** The name of a variable. */
 const variableName = z.string().superRefine((value, context) => {
   const problem = variableNameProblem(value)
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
@@ -48,7 +48,7 @@ const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'e
 
 const execute = z.custom((value) => typeof value === 'function', 'expected a function')
 
-/** By provider key of the AI SDK. */
+/** Options by provider key of the AI SDK. */
 const providerOptions = z.record(z.string(), z.record(z.string(), z.json()))
 
 /** Values of variables, by name. */
@@ -66,13 +66,13 @@ const variables = z.array(
   }),
 )
 
-/** Of an activity of another worker; ours are called `thread.…`. */
+/** The type of an activity of another worker; ours begin with `thread.`. */
 const activityType = name.refine(
   (value) => !value.startsWith('thread.'),
   'expected a type of an activity that does not begin with "thread."',
 )
 
-/** What a tool may look like. */
+/** The shape of a tool. */
 const toolShape = z.strictObject({
   description: text,
   args: schema.optional(),
@@ -87,14 +87,14 @@ const toolShape = z.strictObject({
   retry: z
     .strictObject({ maximumAttempts: count, initialInterval: z.number().positive().optional() })
     .optional(),
-  // An activity is retried for a day at most, so that no longer call could end.
+  // An activity is retried for a day at most, so a longer call could not end.
   timeout: count.max(LIMITS.scheduleToClose).optional(),
   idempotent: z.boolean().optional(),
   taskQueue: taskQueue.optional(),
   remote: z.strictObject({ taskQueue, activity: activityType }).optional(),
 })
 
-/** What a hook may look like. */
+/** The shape of a hook. */
 const hookShape = z.strictObject({
   hook: z.enum(HOOK_POINTS),
   id: name,
@@ -102,10 +102,10 @@ const hookShape = z.strictObject({
   timeout: count.max(LIMITS.longestHook).optional(),
 })
 
-/** What an effect may look like. */
+/** The shape of an effect. */
 const effectShape = z.strictObject({ description: text, args: schema.optional(), execute })
 
-/** The object is the first member, because its author needs the problems inside of it. */
+/** The object is the first member of the union, so that problems inside it are reported. */
 const resumable = z.union([
   z.strictObject({
     receives_messages: z.enum(['side_a', 'side_b']),
@@ -127,14 +127,14 @@ const immediate = z.union([
   ),
 ])
 
-/** An entry of a prompt's tools; which of these fields it may have depends on what its name stands for. */
+/** An entry of a prompt's tools. The kind of its callable decides which of these fields it may have. */
 const toolEntryShape = z.strictObject({
   name,
   includeTextResponse: z.boolean().optional(),
   includeToolCalls: z.boolean().optional(),
   includeErrors: z.boolean().optional(),
   blocking: z.boolean().optional(),
-  // No timer of a thread is longer.
+  // The longest timer of a thread.
   timeout: count.max(LIMITS.longestTimer).optional(),
   resumable: resumable.optional(),
   immediate: immediate.optional(),
@@ -165,7 +165,7 @@ const side = z.strictObject({
   statusTool: sessionTool.optional(),
 })
 
-/** What an agent may look like. */
+/** The shape of an agent. */
 const agentShape = z.strictObject({
   name,
   type: z.enum(['ai_human', 'dual_ai']).optional(),
@@ -214,7 +214,7 @@ const capabilities = z.strictObject({
   vision: z.boolean().optional(),
 })
 
-/** What a model may look like. */
+/** The shape of a model. */
 const modelShape = z.strictObject({
   name,
   provider,
@@ -245,7 +245,7 @@ const part = z.discriminatedUnion(
   { error: (issue) => partTypeHint(issue.input) },
 )
 
-/** What a prompt may look like. */
+/** The shape of a prompt. */
 const promptShape = z.strictObject({
   name,
   toolDescription: text,
@@ -275,7 +275,7 @@ const promptShape = z.strictObject({
   providerOptions: providerOptions.optional(),
 })
 
-/** What each kind of definition may look like: exactly these fields, so that none is ignored in silence. */
+/** The shapes of all kinds of definitions. They allow exactly these fields, so that none is silently ignored. */
 const SHAPES = {
   agents: agentShape,
   prompts: promptShape,
@@ -285,7 +285,7 @@ const SHAPES = {
   effects: effectShape,
   /** The key of a tool or an effect. */
   key: name,
-  /** What `registry()` takes. */
+  /** The input of `registry()`. */
   registry: z.strictObject({
     agents: z.array(z.unknown()),
     prompts: z.array(z.unknown()),
@@ -314,7 +314,7 @@ const UNITS: ReadonlyMap<PropertyKey | undefined, string> = new Map([
   ['cachedPrice', 'US dollars per million tokens'],
 ])
 
-/** Says everything that is wrong with the fields of one definition; `owner` names the definition in each sentence. */
+/** Lists all problems in the fields of one definition; `owner` names the definition in each sentence. */
 export function shapeProblems(kind: keyof typeof SHAPES, value: unknown, owner: string): readonly string[] {
   const shape: z.ZodType = SHAPES[kind]
   const parsed = shape.safeParse(value, { reportInput: true })
@@ -322,7 +322,7 @@ export function shapeProblems(kind: keyof typeof SHAPES, value: unknown, owner: 
   return parsed.error.issues.flatMap(innerIssues).flatMap((issue) => sentences(shape, issue, owner))
 }
 
-/** Zod reports only that no member of a union fits; the author needs the problems of the nearest member. */
+/** Replaces zod's report that no member of a union fits by the problems of the nearest member, which the author needs. */
 function innerIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const nearest = issue.errors.find((issues) => !issues.some(isWrongKind))
@@ -338,28 +338,28 @@ function isWrongKind(issue: Issue): boolean {
 
 function sentences(shape: z.ZodType, issue: Issue, owner: string): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
-    const known = knownFields(shape, issue.path)
+    const known = listFields(shape, issue.path)
     return issue.keys.map((key) => {
       const path = z.core.toDotPath([...issue.path, key])
-      return `${owner} ${unknownFieldProblem(path, { field: key, known })}`
+      return `${owner} ${adviseOnField(path, { field: key, known })}`
     })
   }
   const path = z.core.toDotPath(issue.path)
   return [path === '' ? `${owner}: ${reasonOf(issue)}` : `${owner}: ${path}: ${reasonOf(issue)}`]
 }
 
-/** Only numbers are shown as they came: other values may be secrets. */
+/** Shows the value only where a number is expected: other values may be secrets. */
 function reasonOf(issue: Issue): string {
   const reason = issue.message.replace(/^Invalid (input|option): /, '')
   const expected = /\bexpected (number|int)\b/.exec(reason)?.[1]
   if (expected === undefined) return reason
   const unit = UNITS.get(issue.path.at(-1))
   const wanted = `expected ${expected === 'int' ? 'a whole number' : 'a number'}${unit === undefined ? '' : ` of ${unit}`}`
-  const told = reason.replace(/\bexpected (number|int)\b/, wanted).replace(/, received \w+$/, '')
-  return `${told}, got ${shown(issue.input)}`
+  const sentence = reason.replace(/\bexpected (number|int)\b/, wanted).replace(/, received \w+$/, '')
+  return `${sentence}, got ${showInput(issue.input)}`
 }
 
-function shown(input: unknown): string {
+function showInput(input: unknown): string {
   if (typeof input === 'string') return JSON.stringify(input.slice(0, 40))
   if (typeof input === 'number' || typeof input === 'bigint') return String(input)
   return input === null ? 'null' : typeof input
@@ -368,16 +368,16 @@ function shown(input: unknown): string {
 type Path = readonly PropertyKey[]
 
 /**
- * The definition without its wrong fields, so that the references of its other fields are checked too and every problem is
- * reported at once; undefined if the definition is not valid without them.
+ * The definition without its wrong fields, so that the references of its other fields are checked in the same report;
+ * undefined if the definition is not valid without them.
  */
 export function withoutProblems(kind: keyof typeof SHAPES, definition: unknown): unknown {
   const shape: z.ZodType = SHAPES[kind]
   const parsed = shape.safeParse(definition)
   if (parsed.success) return definition
   const paths = parsed.error.issues.flatMap(innerIssues).flatMap(wrongPaths)
-  // From the last element of a list to the first one, so that those before keep their places.
-  const rest = paths.toSorted(lastFirst).reduce<unknown>(removed, definition)
+  // Removes elements of a list from the last to the first, so that the indexes of the others stay valid.
+  const rest = paths.toSorted(lastFirst).reduce<unknown>(removeAt, definition)
   return shape.safeParse(rest).success ? rest : undefined
 }
 
@@ -389,21 +389,21 @@ function lastFirst(left: Path, right: Path): number {
   return String(right.join('.')).localeCompare(String(left.join('.')), undefined, { numeric: true })
 }
 
-function removed(value: unknown, [first, ...rest]: Path): unknown {
+function removeAt(value: unknown, [first, ...rest]: Path): unknown {
   if (first === undefined || typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
     const list: readonly unknown[] = value
     if (rest.length === 0) return list.filter((_element, index) => index !== first)
-    return list.map((element, index) => (index === first ? removed(element, rest) : element))
+    return list.map((element, index) => (index === first ? removeAt(element, rest) : element))
   }
   const fields = value as Readonly<Record<PropertyKey, unknown>>
-  if (rest.length > 0) return { ...fields, [first]: removed(fields[first], rest) }
+  if (rest.length > 0) return { ...fields, [first]: removeAt(fields[first], rest) }
   const { [first]: _wrong, ...others } = fields
   return others
 }
 
-/** The fields that an object at this place of a shape may have; none where the shape says nothing of them. */
-function knownFields(shape: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
+/** Lists the fields that an object at this place of a shape may have. */
+function listFields(shape: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   return objectsAt(shape, path).flatMap((object) => Object.keys(object.shape))
 }
 
@@ -464,12 +464,12 @@ const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
 
 interface UnknownField {
   readonly field: string
-  /** Those that there might be. */
+  /** The fields that exist at this place. */
   readonly known: readonly string[]
 }
 
-/** Says what to do about a field that no definition of this version has. */
-function unknownFieldProblem(path: string, { field, known }: UnknownField): string {
+/** Explains what to do about a field that does not exist. */
+function adviseOnField(path: string, { field, known }: UnknownField): string {
   if (LATER.has(field)) return notSupportedYet(path)
   const newName = field === OLD_CAP ? capOf(path) : OLD_NAMES.get(field)
   if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
@@ -479,7 +479,7 @@ function unknownFieldProblem(path: string, { field, known }: UnknownField): stri
   if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
   if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
   const unknown = `has the unknown field ${path}`
-  const near = meant(field, known)
+  const near = suggestName(field, known)
   if (near !== '') return unknown + near
   return known.length === 0 ? unknown : `${unknown}: its fields are ${known.join(', ')}`
 }

@@ -1,12 +1,12 @@
 import type { DefinitionKind } from '../known-definitions.js'
 
-/** What `defineTool` and `defineHook` take, whose parts were once given one after the other. */
+/** The present form of `defineTool` and `defineHook`, which once took their parts by position. */
 const AS_OBJECT: Partial<Readonly<Record<DefinitionKind, string>>> = {
   tools: 'defineTool({ description, args, execute })',
   hooks: 'defineHook({ hook, id, execute })',
 }
 
-/** Says what to write instead of a definition that is given in parts by position; undefined for any other value. */
+/** The hint for a definition in the old form, by position; undefined for any other value. */
 export function positionHint(kind: DefinitionKind, given: unknown): string | undefined {
   const spelling = AS_OBJECT[kind]
   const type = typeof given
@@ -18,13 +18,13 @@ export function notSupportedYet(path: string): string {
   return `uses what is not supported yet: ${path}`
 }
 
-/** The rest of a sentence about a name that is not there: the one that was probably meant, or nothing. */
-export function meant(name: string, known: Iterable<string>): string {
+/** The end of a sentence about an unknown name: a known name that is nearly equal, or nothing. */
+export function suggestName(name: string, known: Iterable<string>): string {
   const near = nearName(name, known)
   return near === undefined ? '' : `: did you mean '${near}'?`
 }
 
-/** The nearest of the known names, if the difference is as small as a typing error. */
+/** The nearest known name, if the difference is as small as a typing error. */
 function nearName(name: string, known: Iterable<string>): string | undefined {
   const most = name.length < 4 ? 1 : 2
   const ranked = [...known]
@@ -34,7 +34,7 @@ function nearName(name: string, known: Iterable<string>): string | undefined {
   return ranked[0]?.other
 }
 
-/** How many letters are to be written, left out or changed (Levenshtein). */
+/** The number of letters to add, leave out or change (Levenshtein). */
 function distanceOf(left: string, right: string): number {
   const others = Array.from(right)
   let row = Array.from({ length: others.length + 1 }, (_, index) => index)
@@ -49,7 +49,7 @@ function distanceOf(left: string, right: string): number {
   return row.at(-1) ?? 0
 }
 
-/** The elements that a list has more than once, each once. */
-export function repeated(names: readonly string[]): readonly string[] {
+/** Lists the names that occur more than once, each once. */
+export function findRepeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }

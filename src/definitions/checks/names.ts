@@ -3,10 +3,10 @@ import type { AnyHook } from '../hook.js'
 import type { KnownDefinitions } from '../known-definitions.js'
 import type { LanguageModelProvider, ModelDefinition } from '../model.js'
 import type { PromptDefinition } from '../prompt.js'
-import { meant, repeated } from './hints.js'
+import { suggestName, findRepeated } from './hints.js'
 
-/** Says which hooks of an agent or a prompt are not there or are listed in vain. */
-export function listedHookProblems(
+/** Lists the hooks of an agent or a prompt that are unknown or listed twice. */
+export function hookListProblems(
   owner: string,
   ids: readonly string[],
   known: KnownDefinitions,
@@ -14,12 +14,15 @@ export function listedHookProblems(
   return [
     ...ids
       .filter((id) => !known.names.hooks.has(id))
-      .map((id) => `${owner} lists the hook '${id}', which is not registered${meant(id, known.names.hooks)}`),
-    ...repeated(ids).map((id) => `${owner} lists the hook '${id}' twice`),
+      .map(
+        (id) =>
+          `${owner} lists the hook '${id}', which is not registered${suggestName(id, known.names.hooks)}`,
+      ),
+    ...findRepeated(ids).map((id) => `${owner} lists the hook '${id}' twice`),
   ]
 }
 
-/** A name known only as `string` cannot be checked by the compiler: `registry()` then checks it at run time alone. */
+/** The compiler cannot check a name of type `string`; `registry()` checks it at run time. */
 type Missing<Used, Known> = string extends Known | Used ? never : Exclude<Used, Known>
 
 type Sentence<Owner extends string, Does extends string, Name> = [Name] extends [never]
@@ -28,7 +31,7 @@ type Sentence<Owner extends string, Does extends string, Name> = [Name] extends 
 
 type Names<Definitions extends readonly { readonly name: string }[]> = Definitions[number]['name']
 
-/** What the parts of one registry are called. */
+/** The names of the definitions of one registry. */
 export interface RegisteredNames<
   Agents extends readonly AgentDefinition[],
   Prompts extends readonly PromptDefinition[],

@@ -2,24 +2,24 @@ import type { AgentDefinition } from '../agent.js'
 import { KIND_WORDS } from '../known-definitions.js'
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { argumentSchemaProblems, propertyProblem } from '../plan/argument-schema.js'
-import { includedPrompts } from '../prompt.js'
+import { listIncludedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
-import { meant, notSupportedYet } from './hints.js'
-import { entryName, listedHookProblems } from './names.js'
+import { suggestName, notSupportedYet } from './hints.js'
+import { entryName, hookListProblems } from './names.js'
 
 /** Checks one prompt against the definitions of its registry. */
 export function checkPrompt(prompt: PromptDefinition, known: KnownDefinitions): Findings {
   return { problems: promptProblems(prompt, known), warnings: promptWarnings(prompt, known) }
 }
 
-/** Says what a prompt refers to that is not there or cannot be used so. */
+/** Lists the wrong references of a prompt. */
 function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `prompt '${prompt.name}'`
   const problems: string[] = []
   if (!known.names.models.has(prompt.model)) {
     problems.push(
-      `${owner} uses the model '${prompt.model}', which is not registered${meant(prompt.model, known.names.models)}`,
+      `${owner} uses the model '${prompt.model}', which is not registered${suggestName(prompt.model, known.names.models)}`,
     )
   }
   problems.push(...includeProblems(owner, prompt, known))
@@ -33,11 +33,11 @@ function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): read
     else problems.push(...toolEntryProblems(owner, entry, known))
     listed.add(name)
   }
-  problems.push(...listedHookProblems(owner, prompt.hooks ?? [], known))
+  problems.push(...hookListProblems(owner, prompt.hooks ?? [], known))
   return problems
 }
 
-/** Says what is allowed in a prompt but probably not meant. */
+/** Lists things in a prompt that are allowed but probably mistakes. */
 function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `prompt '${prompt.name}'`
   return (prompt.tools ?? []).flatMap((entry) => [
@@ -51,25 +51,25 @@ function includeProblems(
   prompt: PromptDefinition,
   known: KnownDefinitions,
 ): readonly string[] {
-  const missing = includedPrompts(prompt).filter((name) => !known.names.prompts.has(name))
+  const missing = listIncludedPrompts(prompt).filter((name) => !known.names.prompts.has(name))
   const circle = includeCircle(prompt.name, [prompt.name], known)
   return [
     ...missing.map(
       (name) =>
-        `${owner} includes the prompt '${name}', which is not registered${meant(name, known.names.prompts)}`,
+        `${owner} includes the prompt '${name}', which is not registered${suggestName(name, known.names.prompts)}`,
     ),
     ...(circle === undefined ? [] : [`${owner} includes itself: ${circle.join(' > ')}`]),
   ]
 }
 
-/** The way from a prompt back to itself. Circles that do not touch it belong to the prompts on them. */
+/** The chain of includes from a prompt back to itself. Circles without it are reported for the prompts on them. */
 function includeCircle(
   start: string,
   path: readonly string[],
   known: KnownDefinitions,
 ): readonly string[] | undefined {
   const last = known.prompts.get(path.at(-1) ?? start)
-  for (const name of last === undefined ? [] : includedPrompts(last)) {
+  for (const name of last === undefined ? [] : listIncludedPrompts(last)) {
     if (name === start) return [...path, name]
     const circle = path.includes(name) ? undefined : includeCircle(start, [...path, name], known)
     if (circle !== undefined) return circle
@@ -77,7 +77,7 @@ function includeCircle(
   return undefined
 }
 
-/** Says which subagents that start by themselves get too few or useless hints for their arguments. */
+/** Lists immediate subagents with missing or useless hints for their arguments. */
 function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   if (typeof entry === 'string' || !('immediate' in entry)) return []
   const { name, immediate, resumable } = entry
@@ -99,7 +99,7 @@ function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefiniti
   return []
 }
 
-/** Whether the subagent has arguments, and one that has no default. */
+/** `takes`: the subagent has arguments. `needs`: one of them has no default. */
 function argumentsOf(
   { sideA }: AgentDefinition,
   { prompts }: Pick<KnownDefinitions, 'prompts'>,
@@ -109,7 +109,7 @@ function argumentsOf(
   return { takes: Object.keys(schema.shape).length > 0, needs: !schema.safeParse({}).success }
 }
 
-/** All that an entry may have, whatever its name stands for. */
+/** All fields that an entry of any kind may have. */
 type EntryObject = SubpromptConfig & SubagentToolConfig
 
 const INIT_FIELDS = ['initUserMessageProperty', 'initAttachmentsProperty'] as const
@@ -124,7 +124,7 @@ const SUBAGENT_FIELDS = [
   'initAgentNameProperty',
 ] as const
 
-/** Which fields each kind of callable has a use for. */
+/** The fields that each kind of callable uses. */
 const FIELDS = {
   function: [],
   prompt: ['includeTextResponse', 'includeToolCalls', 'includeErrors', ...INIT_FIELDS],
@@ -138,7 +138,7 @@ const BOUND_PROPERTIES = {
   initAgentNameProperty: 'text',
 } as const satisfies Partial<Record<keyof EntryObject, 'text' | 'paths'>>
 
-/** Says why an entry of a prompt's tools cannot be called so. A name is a tool before a prompt before an agent. */
+/** Lists the problems of an entry of a prompt's tools. Its name is looked up in tools, then prompts, then agents. */
 function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   const name = entryName(entry)
   const { names } = known
@@ -147,7 +147,7 @@ function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefiniti
   if (names.prompts.has(name)) {
     return [
       ...uselessFields(owner, config, 'prompt'),
-      ...boundPropertyProblems(owner, config, known.prompts.get(name)),
+      ...bindingProblems(owner, config, known.prompts.get(name)),
     ]
   }
   if (names.agents.has(name)) {
@@ -156,10 +156,10 @@ function toolEntryProblems(owner: string, entry: ToolEntry, known: KnownDefiniti
   }
   if (/^(provider|mcp):/.test(name)) return [`${owner} ${notSupportedYet(`tools: '${name}'`)}`]
   const callable = [...names.tools, ...names.prompts, ...names.agents]
-  return [`${owner} lists the tool '${name}', which is not registered${meant(name, callable)}`]
+  return [`${owner} lists the tool '${name}', which is not registered${suggestName(name, callable)}`]
 }
 
-/** Says which other definitions have the name of an entry that stands for one of them. */
+/** Lists other definitions with the name of an entry, which the entry does not call. */
 function toolEntryWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   const name = entryName(entry)
   const kinds = (['tools', 'prompts', 'agents'] as const).filter((kind) => known.names[kind].has(name))
@@ -187,11 +187,11 @@ function agentEntryProblems(
   return [
     ...uselessFields(owner, config, isHandoff ? 'handoff' : 'subagent'),
     ...combinationProblems(`${owner} lists the subagent '${agent.name}'`, config),
-    ...boundPropertyProblems(owner, config, entryPrompt),
+    ...bindingProblems(owner, config, entryPrompt),
   ]
 }
 
-/** Fields that are right alone, but not together. */
+/** Lists fields that are valid alone, but not together. */
 function combinationProblems(
   entry: string,
   { blocking, timeout, resumable, fanOut }: EntryObject,
@@ -220,8 +220,8 @@ function uselessFields(
     .map(([field]) => `${owner} lists the ${kind} '${name}' with ${field}, for which a ${kind} has no use`)
 }
 
-/** `prompt`: the one whose schema the arguments of the call have. */
-function boundPropertyProblems(
+/** `prompt` has the schema of the call's arguments. */
+function bindingProblems(
   owner: string,
   config: EntryObject,
   prompt: PromptDefinition | undefined,

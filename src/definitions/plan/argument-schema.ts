@@ -1,7 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import { z } from 'zod'
 
-/** The zod types that Standard Agents allows in arguments: those that every provider can be told about. */
+/** The zod types that Standard Agents allows in arguments: each has a JSON schema that every provider accepts. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'string',
   'number',
@@ -19,11 +19,11 @@ const ALLOWED: ReadonlySet<string> = new Set([
   'unknown',
 ])
 
-/** Says which parts of an argument schema cannot be offered to a model; `owner` names the schema. */
+/** Lists the parts of an argument schema that cannot be offered to a model; `owner` names the schema. */
 export function argumentSchemaProblems(schema: z.ZodObject, owner: string): readonly string[] {
   const problems = [...forbiddenNodes(schema, [], new Set())].map(
     ({ path, type }) =>
-      `${owner}.${path} is a zod type '${type}', which no model can be told about; use ${[...ALLOWED].join(', ')}`,
+      `${owner}.${path} is a zod type '${type}', which cannot be described to models; use ${[...ALLOWED].join(', ')}`,
   )
   if (problems.length > 0) return problems
   try {
@@ -35,17 +35,17 @@ export function argumentSchemaProblems(schema: z.ZodObject, owner: string): read
 }
 
 /**
- * The JSON schema of what a model has to write, in what every provider takes: one that refuses a schema refuses the
- * whole request. Objects allow no other properties unless the author said so.
+ * The JSON schema of the arguments that a model has to write, in the subset that every provider accepts: a provider that
+ * refuses a schema refuses the whole request. Objects allow no other properties unless their author allows them.
  */
 export function toInputSchema(schema: z.ZodObject): JSONSchema7 {
-  // A registered id would make the root a reference, which providers refuse; a copy made from its definition has none.
+  // A registered id would make the root a reference, which providers refuse; the clone has no id.
   const { $schema: _, ...inputSchema } = z.toJSONSchema(schema.clone(schema.def), {
     io: 'input',
     target: 'draft-7',
     override: ({ jsonSchema }) => sanitize(jsonSchema),
   })
-  // zod types the output of every target by draft 2020-12.
+  // The type that zod declares for all targets is that of draft 2020-12.
   return inputSchema as JSONSchema7
 }
 
@@ -93,7 +93,7 @@ function innerSchemas(schema: z.core.$ZodType): readonly InnerSchema[] {
 
 type Node = z.core.JSONSchema.BaseSchema
 
-/** Rewrites one node of a JSON schema, in place, into words that strict providers know; its inner nodes are done before. */
+/** Rewrites one node of a JSON schema in place with keywords that strict providers accept; zod visits inner nodes first. */
 function sanitize(node: Node): void {
   if (node.oneOf !== undefined) {
     node.anyOf = node.oneOf
@@ -103,9 +103,10 @@ function sanitize(node: Node): void {
   if (node.type === 'object') sanitizeObject(node)
 }
 
-/** A record of fixed keys is an object: a required property that no list of properties has is refused. */
+/** Rewrites a record of fixed keys as an object, because a required property must also be listed under properties. */
 function sanitizeObject(node: Node): void {
-  const keys = fixedKeys(node.propertyNames) ?? (node.properties === undefined ? node.required : undefined)
+  const keys =
+    readFixedKeys(node.propertyNames) ?? (node.properties === undefined ? node.required : undefined)
   delete node.propertyNames
   if (node.patternProperties !== undefined) {
     delete node.patternProperties
@@ -119,7 +120,7 @@ function sanitizeObject(node: Node): void {
   node.additionalProperties ??= false
 }
 
-function fixedKeys(names: Node['propertyNames']): readonly string[] | undefined {
+function readFixedKeys(names: Node['propertyNames']): readonly string[] | undefined {
   if (typeof names !== 'object') return undefined
   const keys = names.enum ?? (names.const === undefined ? undefined : [names.const])
   return keys?.every((key) => typeof key === 'string') === true ? keys : undefined
@@ -127,13 +128,13 @@ function fixedKeys(names: Node['propertyNames']): readonly string[] | undefined 
 
 function enumType(values: readonly unknown[]): NonNullable<Node['type']> {
   const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))]
-  // zod has refused every value that JSON lacks.
+  // zod has refused every value that JSON cannot express.
   return (types.length === 1 ? types[0] : types) as NonNullable<Node['type']>
 }
 
 const TEXT_TYPES: ReadonlySet<string> = new Set(['string', 'enum', 'literal', 'union', 'unknown'])
 
-/** Says why a property of a schema cannot be used as text, or as one attachment path or several. */
+/** Explains why a property of a schema cannot be used as text, or as one attachment path or several. */
 export function propertyProblem(
   schema: z.ZodObject | undefined,
   property: string,
@@ -145,17 +146,16 @@ export function propertyProblem(
     const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
     return `'${property}' is not one of the arguments: ${list}`
   }
-  const inner = unwrapped(shape[property] as z.core.$ZodType)
-  const element =
-    use === 'paths' && inner._zod.def.type === 'array' ? unwrapped(inner._zod.def.element) : inner
+  const inner = unwrap(shape[property] as z.core.$ZodType)
+  const element = use === 'paths' && inner._zod.def.type === 'array' ? unwrap(inner._zod.def.element) : inner
   if (TEXT_TYPES.has(element._zod.def.type)) return undefined
   const expected = use === 'text' ? 'a string' : 'a string or an array of strings'
   return `'${property}' has to be ${expected}, but is of type '${inner._zod.def.type}'`
 }
 
-function unwrapped(schema: z.core.$ZodType): z.core.$ZodTypes {
+function unwrap(schema: z.core.$ZodType): z.core.$ZodTypes {
   const typed = schema as z.core.$ZodTypes
   const { def } = typed._zod
   const isWrapper = def.type === 'optional' || def.type === 'nullable' || def.type === 'default'
-  return isWrapper ? unwrapped(def.innerType) : typed
+  return isWrapper ? unwrap(def.innerType) : typed
 }

@@ -3,12 +3,12 @@ import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../../protocol/plan.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
-import { registered } from '../known-definitions.js'
+import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
 import type { ModelCapabilities, ModelDefinition } from '../model.js'
 import type { PromptDefinition } from '../prompt.js'
 import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
-import { isResumable, listedTools } from './listed-tools.js'
+import { isResumable, listTools } from './listed-tools.js'
 import type { ListedTool } from './listed-tools.js'
 import type { LifecycleContent, ModelContent, PlanContent, SessionToolContent } from './plan-content.js'
 import { promptContent } from './prompt-content.js'
@@ -18,8 +18,8 @@ const plans = new WeakMap<Registry, Map<string, PlanContent>>()
 const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
 
 /**
- * The hard caps of a worker: its own limits where it sets them, else the defaults.
- * @throws ConfigError naming each that is no count
+ * The hard caps of a worker: its own limits, and the defaults for those that it does not set.
+ * @throws ConfigError with each limit that is no whole number from 1
  */
 export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
   const problems = CAPS.flatMap((name) => {
@@ -36,8 +36,8 @@ export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
 }
 
 /**
- * What a run of an agent needs of its definitions: control facts for the workflow, texts and schemas for the
- * activities. Equal definitions and caps give equal digests in every process.
+ * The part of an agent's definitions that its run needs: control facts for the workflow, texts and schemas for the
+ * activities. Equal definitions and caps have equal digests in every process.
  */
 export function buildPlan(
   registry: Registry,
@@ -65,11 +65,11 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
     ...agentFacts(agent, sideB),
     caps,
     sides: { a: sidePlan(agent.sideA), b: sideB === undefined ? null : sidePlan(sideB) },
-    prompts: mapped(prompts, (prompt) => promptPlan(registry, prompt)),
+    prompts: mapValues(prompts, (prompt) => promptPlan(registry, prompt)),
   }
   const content = {
-    prompts: mapped(prompts, (prompt) => promptContent(registry, prompt, agent)),
-    models: mapped(modelsOf(registry, [...prompts.values()]), modelContent),
+    prompts: mapValues(prompts, (prompt) => promptContent(registry, prompt, agent)),
+    models: mapValues(modelsOf(registry, [...prompts.values()]), modelContent),
     ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
     env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
@@ -81,18 +81,18 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
   return { plan: { digest, ...plan }, ...content }
 }
 
-/** The prompts' models, and their fallbacks. */
+/** The models of these prompts, and their fallbacks. */
 function modelsOf(
   registry: Registry,
   prompts: readonly PromptDefinition[],
 ): ReadonlyMap<string, ModelDefinition> {
-  const model = (name: string): ModelDefinition => registered(registry.model(name), `model '${name}'`)
+  const model = (name: string): ModelDefinition => requireDefinition(registry.model(name), `model '${name}'`)
   const named = prompts.map((prompt) => model(prompt.model))
   const all = [...named, ...named.flatMap(({ fallbacks = [] }) => fallbacks.map(model))]
   return new Map(all.map((definition) => [definition.name, definition]))
 }
 
-function mapped<From, To>(
+function mapValues<From, To>(
   map: ReadonlyMap<string, From>,
   to: (value: From) => To,
 ): Readonly<Record<string, To>> {
@@ -120,13 +120,13 @@ function sidePlan(side: SideConfig): SidePlan {
   }
 }
 
-/** A resumable subagent is no tool of its own: the lifecycle tools are there for all of them. */
+/** A resumable subagent has no tool of its own: all of them share the lifecycle tools. */
 function promptPlan(registry: Registry, prompt: PromptDefinition): PromptPlan {
-  const listed = listedTools(registry, prompt)
+  const listed = listTools(registry, prompt)
   const called = listed.filter((tool) => !isResumable(tool))
   const tools = Object.fromEntries(called.map((tool) => [tool.name, toolPlan(tool)]))
   const lifecycle = called.length === listed.length ? {} : LIFECYCLE_PLANS
-  const { taskQueue } = registered(registry.model(prompt.model), `model '${prompt.model}'`)
+  const { taskQueue } = requireDefinition(registry.model(prompt.model), `model '${prompt.model}'`)
   return {
     model: prompt.model,
     ...(taskQueue === undefined ? {} : { taskQueue }),
@@ -140,7 +140,7 @@ const LIFECYCLE_PLANS = {
   [LIFECYCLE_TOOLS.message]: { kind: 'subagent_message' },
 } as const satisfies Readonly<Record<string, ToolPlan>>
 
-/** What the workflow knows of a tool; of a subagent, as one that is called by its own name. */
+/** The control facts of a tool for the workflow; for a subagent, those of a call by its own name. */
 export function toolPlan(listed: ListedTool): ToolPlan {
   switch (listed.kind) {
     case 'function': {
@@ -189,7 +189,7 @@ function modelContent(model: ModelDefinition): ModelContent {
   }
 }
 
-/** Of the levels that have one. */
+/** The provider's words for levels, without levels that have none. */
 function wordsOf(levels: ModelCapabilities['reasoningLevels'] = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(levels).flatMap(([level, word]) => (word === null ? [] : [[level, word] as const])),
@@ -204,7 +204,7 @@ function canonicalJson(value: unknown): string {
   })
 }
 
-/** These prompts and all that they reach as tools, each once. */
+/** These prompts and all prompts that they reach as tools, each once. */
 function reachablePrompts(
   registry: Registry,
   names: readonly string[],
@@ -213,10 +213,9 @@ function reachablePrompts(
   const waiting = [...names]
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
     if (reached.has(name)) continue
-    const prompt = registered(registry.prompt(name), `prompt '${name}'`)
+    const prompt = requireDefinition(registry.prompt(name), `prompt '${name}'`)
     reached.set(name, prompt)
-    for (const listed of listedTools(registry, prompt))
-      if (listed.kind === 'prompt') waiting.push(listed.name)
+    for (const listed of listTools(registry, prompt)) if (listed.kind === 'prompt') waiting.push(listed.name)
   }
   return reached
 }

@@ -11,15 +11,15 @@ const PATHS: JSONSchema7 = {
 }
 
 /**
- * The lifecycle tools of these resumable subagents, as a model reads them. `agent` lists the enabled subagents only, so that
- * a model cannot choose a disabled one.
+ * The lifecycle tools of these resumable subagents, for a model. `agent` lists the enabled subagents only, so that a model
+ * cannot choose a disabled one.
  */
 export function lifecycleTools(subagents: readonly SubagentContent[]): readonly ToolContent[] {
   if (subagents.length === 0) return []
   return [createTool(subagents), messageTool(subagents)]
 }
 
-/** How the caller hears from a subagent. */
+/** Explains to a model how it gets the result of a subagent. */
 export function waitingNote({
   blocking,
   resumable,
@@ -78,7 +78,7 @@ function messageTool(subagents: readonly SubagentContent[]): ToolContent {
   }
 }
 
-/** Null: none of the agents takes arguments. */
+/** Null if none of the agents takes arguments. */
 function argumentsSchema(subagents: readonly SubagentContent[]): JSONSchema7 | null {
   const taking = subagents.filter(takesArguments)
   const place = '#/properties/arguments'
@@ -91,28 +91,28 @@ function argumentsSchema(subagents: readonly SubagentContent[]): JSONSchema7 | n
   return { anyOf: schemas, description: 'Arguments of the agent.' }
 }
 
-/** Whether the agent's side A prompt has a schema with something in it. */
+/** True if the agent's side A prompt has a schema with a property. */
 export function takesArguments({ inputSchema }: Pick<SubagentContent, 'inputSchema'>): boolean {
   return Object.keys(inputSchema.properties ?? {}).length > 0
 }
 
 /**
- * A schema for a place inside of another one: its references to itself (`#`, in recursive schemas) still refer to it.
+ * Moves a schema to a place inside another one: its references to itself (`#`, in recursive schemas) point to the new place.
  * `pointer` is that place, such as `#/properties/items`.
  */
 export function embedSchema(schema: JSONSchema7, pointer: string): JSONSchema7 {
-  // Only texts of its references differ.
-  return moved(schema, pointer) as JSONSchema7
+  // Only the texts of references change.
+  return moveReferences(schema, pointer) as JSONSchema7
 }
 
-function moved(node: unknown, pointer: string): unknown {
-  if (Array.isArray(node)) return node.map((part) => moved(part, pointer))
+function moveReferences(node: unknown, pointer: string): unknown {
+  if (Array.isArray(node)) return node.map((part) => moveReferences(part, pointer))
   if (typeof node !== 'object' || node === null) return node
   return Object.fromEntries(
     Object.entries(node).map(([key, value]: [string, unknown]) =>
       key === '$ref' && typeof value === 'string' && value.startsWith('#')
         ? [key, `${pointer}${value.slice(1)}`]
-        : [key, moved(value, pointer)],
+        : [key, moveReferences(value, pointer)],
     ),
   )
 }

@@ -1,11 +1,11 @@
 import type { AgentDefinition } from '../agent.js'
-import { registered } from '../known-definitions.js'
+import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
 import type { PromptDefinition, SubpromptConfig } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
 import type { ToolDefinition } from '../tool.js'
 
-/** What a prompt lists, looked up: a function, a prompt, an agent that takes over, or one that is started. */
+/** An entry of a prompt's tools with its definition: a function, a prompt, an agent for a handoff, or a subagent. */
 export type ListedTool =
   | { readonly kind: 'function'; readonly name: string; readonly tool: ToolDefinition }
   | {
@@ -27,26 +27,29 @@ export type ListedTool =
       readonly config: SubagentToolConfig
     }
 
-/** A subagent whose instances stay: reached by the lifecycle tools alone. */
+/** True for a subagent whose instances stay open, which only the lifecycle tools can call. */
 export function isResumable(listed: ListedTool): boolean {
   return listed.kind === 'subagent' && typeof listed.config.resumable === 'object'
 }
 
-/** The tools of a prompt in its order. */
-export function listedTools(registry: Registry, prompt: PromptDefinition): readonly ListedTool[] {
+/** Lists the tools of a prompt in its order. */
+export function listTools(registry: Registry, prompt: PromptDefinition): readonly ListedTool[] {
   return (prompt.tools ?? []).map((entry) => {
     const config = typeof entry === 'string' ? { name: entry } : entry
-    return registered(called(registry, config), `tool '${config.name}'`)
+    return requireDefinition(resolveTool(registry, config), `tool '${config.name}'`)
   })
 }
 
-/** The definition of a name that no prompt lists: a queued tool may be any. */
-export function namedTool(registry: Registry, name: string): ListedTool | undefined {
-  return called(registry, { name })
+/** Finds a callable by its name alone: a queued tool need not be listed by a prompt. */
+export function findTool(registry: Registry, name: string): ListedTool | undefined {
+  return resolveTool(registry, { name })
 }
 
-/** A name is a tool before it is a prompt, and a prompt before it is an agent. */
-function called(registry: Registry, config: SubpromptConfig & SubagentToolConfig): ListedTool | undefined {
+/** Resolves a name: tools come before prompts, and prompts before agents. */
+function resolveTool(
+  registry: Registry,
+  config: SubpromptConfig & SubagentToolConfig,
+): ListedTool | undefined {
   const { name } = config
   const tool = registry.tool(name)
   if (tool !== undefined) return { kind: 'function', name, tool }

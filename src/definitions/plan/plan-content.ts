@@ -4,8 +4,8 @@ import type { VariableDefinition } from '../agent.js'
 import type { ReasoningConfig } from '../prompt.js'
 
 /**
- * All that a run needs of an agent's definitions save the code of its tools, as JSON. It is kept in the store under
- * `plan.digest`, so that a run keeps its own while workers change.
+ * The part of an agent's definitions that its run needs, as JSON, without the code of its tools. The store keeps it under
+ * `plan.digest`, so that a run keeps its own definitions while workers change.
  */
 export interface PlanContent {
   readonly plan: Plan
@@ -13,14 +13,14 @@ export interface PlanContent {
   readonly prompts: Readonly<Record<string, PromptContent>>
   /** The models of these prompts and their fallbacks, by name. */
   readonly models: Readonly<Record<string, ModelContent>>
-  /** Milliseconds that a run waits for providers in all. @default LIMITS.providerPatience */
+  /** Milliseconds that a run waits for providers altogether. @default LIMITS.providerPatience */
   readonly providerPatience?: number
   /** Values of the agent's own `env`. */
   readonly env: Readonly<Record<string, string>>
   readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }
 }
 
-/** A piece of the system text whose includes are rendered: words, or a variable that resolves at each step. */
+/** A part of the system text with its includes resolved: text, or a variable that resolves at each step. */
 export type SystemPart =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'env'; readonly property: string }
@@ -35,16 +35,16 @@ export interface PromptContent {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningConfig | null
   readonly recentImageThreshold: number
-  /** The prompt's own, else the agent's. */
+  /** The prompt's hooks, else the agent's. */
   readonly hooks: readonly string[]
-  /** Of the prompt, of its included prompts and of its function tools; a variable that one of them requires is required. */
+  /** The variables of the prompt, its includes and its function tools; required if one of them requires it. */
   readonly variables: readonly VariableDefinition[]
   readonly env: Readonly<Record<string, string>>
-  /** Of the prompt; those of the model are beneath them. */
+  /** The prompt's options, which override those of the model. */
   readonly providerOptions?: SharedV4ProviderOptions
   /** In the order of the prompt. */
   readonly tools: readonly ToolContent[]
-  /** How its subagents are started, by agent name; the resumable ones have no tool of their own in `tools`. */
+  /** How its subagents start, by agent name; resumable subagents have no tool of their own in `tools`. */
   readonly subagents: Readonly<Record<string, SubagentContent>>
   /** How the arguments of its prompt tools become a nested step, by tool name. */
   readonly subprompts: Readonly<Record<string, SubpromptContent>>
@@ -85,7 +85,7 @@ export interface SubagentContent {
   readonly resumable: ResumableContent | null
   readonly immediate: ImmediateContent | null
   readonly fanOut: boolean
-  /** Of the arguments of the agent's side A prompt. */
+  /** The schema of the arguments of the agent's side A prompt. */
   readonly inputSchema: JSONSchema7
   readonly initUserMessageProperty?: string
   readonly initAttachmentsProperty?: string
@@ -94,7 +94,7 @@ export interface SubagentContent {
 
 interface ResumableContent {
   readonly receives: Side
-  /** Null: no limit of its own. */
+  /** Null for no limit of its own. */
   readonly maxInstances: number | null
   readonly parentCommunication: 'implicit' | 'explicit'
 }
@@ -107,7 +107,7 @@ interface ImmediateContent {
 
 /** Prices are US dollars per million tokens, null when unknown. */
 export interface ModelContent {
-  /** The id that the provider knows. */
+  /** The provider's id of the model. */
   readonly model: string
   readonly inputPrice: number | null
   readonly outputPrice: number | null

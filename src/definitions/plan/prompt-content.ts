@@ -2,14 +2,14 @@ import type { JSONSchema7 } from '@ai-sdk/provider'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AgentDefinition, VariableDefinition } from '../agent.js'
 import { descriptionOfAgent } from '../checks/agent-problems.js'
-import { registered } from '../known-definitions.js'
+import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
-import { includedPrompts } from '../prompt.js'
+import { listIncludedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
 import { toInputSchema } from './argument-schema.js'
 import { embedSchema, waitingNote } from './lifecycle-tools.js'
-import { isResumable, listedTools } from './listed-tools.js'
+import { isResumable, listTools } from './listed-tools.js'
 import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
@@ -20,16 +20,16 @@ import type {
   ToolContent,
 } from './plan-content.js'
 
-/** Of the newest messages: earlier images cost tokens in each step, and are rarely asked about. */
+/** How many of the newest messages keep their images: earlier ones cost tokens in each step, and are rarely needed. */
 const RECENT_IMAGES = 10
 
-/** What a model call needs of a prompt, as this agent runs it. */
+/** The part of a prompt that its model calls need, when this agent runs it. */
 export function promptContent(
   registry: Registry,
   prompt: PromptDefinition,
   agent: AgentDefinition,
 ): PromptContent {
-  const tools = listedTools(registry, prompt)
+  const tools = listTools(registry, prompt)
   const own = prompt.hooks ?? []
   const subagents = tools.flatMap((tool) =>
     tool.kind === 'subagent' ? [subagentContent(registry, tool)] : [],
@@ -54,12 +54,12 @@ export function promptContent(
   }
 }
 
-/** Renders includes, and joins adjacent texts into one part. */
+/** Resolves includes, and joins adjacent texts into one part. */
 function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly SystemPart[] {
   if (typeof prompt === 'string') return [{ type: 'text', content: prompt }]
   const parts = prompt.flatMap((part) =>
     part.type === 'include'
-      ? systemParts(registry, registered(registry.prompt(part.prompt), `prompt '${part.prompt}'`))
+      ? systemParts(registry, requireDefinition(registry.prompt(part.prompt), `prompt '${part.prompt}'`))
       : [part],
   )
   return parts.reduce<readonly SystemPart[]>((joined, part) => {
@@ -69,7 +69,7 @@ function systemParts(registry: Registry, { prompt }: PromptDefinition): readonly
   }, [])
 }
 
-/** The variables of its text and of its function tools, one entry a name; a variable is required if one of them requires it. */
+/** The variables of its text and its function tools, one entry per name, required if one of them requires it. */
 function variablesOf(
   registry: Registry,
   prompt: PromptDefinition,
@@ -90,10 +90,10 @@ function variablesOf(
   return [...byName.values()]
 }
 
-/** The variables that a prompt and its included prompts declare, because their texts are one. */
+/** The variables that a prompt and its includes declare, because their texts are joined. */
 function textVariables(registry: Registry, prompt: PromptDefinition): readonly VariableDefinition[] {
-  const included = includedPrompts(prompt).map((name) =>
-    registered(registry.prompt(name), `prompt '${name}'`),
+  const included = listIncludedPrompts(prompt).map((name) =>
+    requireDefinition(registry.prompt(name), `prompt '${name}'`),
   )
   return [
     ...(prompt.variables ?? []),
@@ -122,7 +122,7 @@ function handoffContent(listed: ListedTool): readonly (readonly [string, Handoff
   return [[listed.name, { agent: listed.agent.name, ...initProperties(listed.config) }]]
 }
 
-/** How a listed subagent is started; of one that no prompt lists, with the defaults of an entry that has its name alone. */
+/** How a listed subagent starts. One that no prompt lists has the defaults of an entry with its name only. */
 export function subagentContent(
   registry: Registry,
   listed: Extract<ListedTool, { readonly kind: 'subagent' }>,
@@ -145,7 +145,7 @@ export function subagentContent(
   }
 }
 
-/** The tool of a subagent that is called by its own name. */
+/** The tool of a subagent that models call by its own name. */
 function subagentTool(subagent: SubagentContent): ToolContent {
   const { agent: name, fanOut, inputSchema } = subagent
   const note = fanOut
@@ -182,7 +182,7 @@ function resumableContent(resumable: SubagentToolConfig['resumable']): SubagentC
   }
 }
 
-/** `true` is an object with nothing in it. */
+/** `true` means an empty object. */
 function immediateContent(immediate: SubagentToolConfig['immediate']): SubagentContent['immediate'] {
   if (immediate === undefined || immediate === false) return null
   const { nameEnv = null, descriptionEnv = null, scopedEnv = [] } = immediate === true ? {} : immediate
@@ -191,7 +191,7 @@ function immediateContent(immediate: SubagentToolConfig['immediate']): SubagentC
 
 type InitProperties = Pick<SubpromptConfig, 'initUserMessageProperty' | 'initAttachmentsProperty'>
 
-/** The arguments that become a first message; undefined fields are left out. */
+/** The names of the arguments that become a first message, without undefined fields. */
 function initProperties({
   initUserMessageProperty,
   initAttachmentsProperty,
@@ -202,7 +202,7 @@ function initProperties({
   }
 }
 
-/** The JSON schema of a call's arguments; without one of its own, a call has none. */
+/** The JSON schema of a call's arguments; a callable without a schema takes no arguments. */
 function inputSchemaOf(registry: Registry, listed: ListedTool): JSONSchema7 {
   const schema = schemaOf(registry, listed)
   return schema === undefined
@@ -210,7 +210,7 @@ function inputSchemaOf(registry: Registry, listed: ListedTool): JSONSchema7 {
     : toInputSchema(schema)
 }
 
-/** What the calling model reads about it. */
+/** The description for the calling model. */
 function descriptionOf(listed: ListedTool): string {
   if (listed.kind === 'function') return listed.tool.description
   return listed.kind === 'prompt' ? listed.prompt.toolDescription : descriptionOfAgent(listed.agent)
@@ -220,5 +220,5 @@ function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['req
   if (listed.kind === 'function') return listed.tool.args
   if (listed.kind === 'prompt') return listed.prompt.requiredSchema
   const entry = listed.agent.sideA.prompt
-  return registered(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
+  return requireDefinition(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
 }

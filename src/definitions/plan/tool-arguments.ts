@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ToolDefinition } from '../tool.js'
 
-/** The arguments that a tool gets, or what is wrong with those that the model wrote. */
+/** The arguments for a tool, or the problem of those that the model wrote. */
 type ParsedArguments =
   | { readonly ok: true; readonly args: Record<string, unknown> }
   | { readonly ok: false; readonly problem: string }
@@ -11,7 +11,7 @@ export function parseToolArguments(tool: Pick<ToolDefinition, 'args'>, rawJson: 
   return parseArguments(tool.args, rawJson)
 }
 
-/** Reads the arguments of any call against its schema; without one, every object is taken as no arguments. */
+/** Reads the arguments of any call by its schema; without a schema, any object counts as no arguments. */
 export function parseArguments(schema: z.ZodObject | undefined, rawJson: string): ParsedArguments {
   const raw = parseObject(rawJson)
   if (!raw.ok || schema === undefined) return raw.ok ? { ok: true, args: {} } : raw
@@ -20,13 +20,13 @@ export function parseArguments(schema: z.ZodObject | undefined, rawJson: string)
     if (parsed.success) return { ok: true, args: parsed.data }
     return { ok: false, problem: parsed.error.issues.map(describeIssue).join('; ') }
   } catch (error) {
-    // A refinement that throws or that is asynchronous must not fail the activity again and again.
+    // A refinement that throws or is asynchronous must not fail the activity again and again.
     const reason = error instanceof Error ? error.message : String(error)
     return { ok: false, problem: `The check of the arguments failed: ${reason}` }
   }
 }
 
-/** Reads an object as the model wrote it, whatever is in it. */
+/** Reads the JSON object that the model wrote, without a schema. */
 export function parseObject(rawJson: string): ParsedArguments {
   // Providers send an empty string for a call without arguments.
   if (rawJson.trim() === '') return { ok: true, args: {} }

@@ -32,11 +32,9 @@ const newThread = z
     id: name
       .optional()
       .openapi({ description: 'For operators: the id of the thread. An account gives a `key` instead.' }),
-    account: name
-      .optional()
-      .openapi({
-        description: "For operators: the thread's account. An account creates its own threads only.",
-      }),
+    account: name.optional().openapi({
+      description: "For operators: the thread's account. An account creates its own threads only.",
+    }),
     message: z.union([z.string().min(1), givenMessage]).optional(),
     userId: name.optional(),
     env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
