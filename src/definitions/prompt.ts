@@ -119,7 +119,7 @@ export function listIncludedPrompts({ prompt }: Pick<PromptDefinition, 'prompt'>
   return prompt.flatMap((part) => (part.type === 'include' ? [part.prompt] : []))
 }
 
-/** A variable whose value is used by an entry for a subagent. */
+/** A variable whose value an entry for a subagent uses. */
 interface EntryVariable {
   /** The subagent. */
   readonly agent: string

@@ -146,7 +146,7 @@ test('P10 spellings of earlier drafts are refused with those of today', () => {
 })
 
 test('P10 a definition given by position is told the object to write', () => {
-  // `defineTool` and the like give back the first of what they are given.
+  // `defineTool` and `defineHook` return their first argument.
   const tools = { done, look_up: defineTool('Looks it up.' as never), find: defineTool((() => 1) as never) }
   const hooks = [defineHook('filter_messages' as never)]
   expect(problems({ tools, hooks: hooks as never })).toEqual([

@@ -6,14 +6,14 @@ interface SchemaNode {
   readonly [keyword: string]: unknown
 }
 
-/** What providers that check schemas know: anything else makes them refuse the whole request. */
+/** The keywords that strict providers accept: any other makes them refuse the whole request. */
 const KEYWORDS: ReadonlySet<string> = new Set([
   ...['$ref', 'additionalProperties', 'anyOf', 'const', 'default', 'definitions', 'description', 'enum'],
   ...['exclusiveMaximum', 'exclusiveMinimum', 'format', 'items', 'maxItems', 'maxLength', 'maximum'],
   ...['minItems', 'minLength', 'minimum', 'multipleOf', 'pattern', 'properties', 'required', 'type'],
 ])
 
-/** Why a strict provider would refuse a schema. */
+/** The reasons for which a strict provider would refuse a schema. */
 function* refusals(node: SchemaNode, path: string): Generator<string> {
   for (const keyword of Object.keys(node)) if (!KEYWORDS.has(keyword)) yield `${path}: ${keyword}`
   if (node['enum'] !== undefined && node['type'] === undefined) yield `${path}: enum without type`

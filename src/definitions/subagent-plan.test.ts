@@ -15,7 +15,7 @@ const expert = {
 }
 const receives = { receives_messages: 'side_b' } as const
 
-/** Of an agent whose prompt lists these. */
+/** The plan's content for an agent whose prompt lists these tools. */
 function contentOf(...entries: readonly unknown[]): PlanContent {
   const front = { ...desk, name: 'front', tools: ['done', ...entries] }
   const agents = [
@@ -148,7 +148,7 @@ describe('the lifecycle tools', () => {
       agent,
       inputSchema: { type: 'object', properties: { inner: { $ref: '#' } } },
     })
-    // Made here, as plans have them.
+    // In the form of a plan's content.
     const both = [of('one'), of('two')] as unknown as readonly SubagentContent[]
     const [first] = both
     expect(create(first === undefined ? [] : [first])?.inputSchema).toMatchObject({

@@ -48,7 +48,7 @@ describe('the plan', () => {
         far: { kind: 'function', timeout: 300_000, taskQueue: 'gpu' },
       },
     })
-    // The queue of a fallback counts nowhere: it is called where the primary is.
+    // The queue of a fallback is not used: it is called on the primary's queue.
     expect(planOf({ near }).prompts['clerk']).not.toHaveProperty('taskQueue')
   })
 

@@ -3,7 +3,7 @@ import { eventsOf, findFailingTask } from './assert-replays.js'
 
 const scheduled = { workflowTaskCompletedEventId: '3', activityType: { name: 'thread.callModel' } }
 
-/** A start, then two activities in turn, each asked for by a workflow task. */
+/** A start, then two activities one after the other, each scheduled by a workflow task. */
 const events = [
   { eventType: 'WORKFLOW_EXECUTION_STARTED', workflowExecutionStartedEventAttributes: {} },
   { eventType: 'WORKFLOW_TASK_SCHEDULED', workflowTaskScheduledEventAttributes: {} },

@@ -179,12 +179,12 @@ function shapeProblem(run: RecordedHistory): string | undefined {
 /** Checks that the events of a run are numbered from 1 without a gap, and that the first one is the start of the workflow. */
 function eventsProblem(events: unknown): string | undefined {
   if (!Array.isArray(events) || events.length === 0)
-    return `which has no events:\n  Expected "events" to be the list of all events of a run, got ${shown(events)}.`
+    return `which has no events:\n  Expected "events" to be the list of all events of a run, got ${showValue(events)}.`
   for (const [index, event] of (events as readonly unknown[]).entries()) {
     const expected = index + 1
     const { eventId, eventType } = isRecord(event) ? (event as KeptEvent) : {}
     if (eventId === undefined || eventId === null || eventType === undefined || eventType === null)
-      return `event ${expected}:\n  Expected an event with "eventId" and "eventType", got ${shown(event)}.`
+      return `event ${expected}:\n  Expected an event with "eventId" and "eventType", got ${showValue(event)}.`
     // A text in JSON, an object for long integers as Temporal's client gives it.
     const number = Number(eventId)
     if (number !== expected)
@@ -201,7 +201,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-function shown(value: unknown): string {
+function showValue(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, MOST_SHOWN)
 }
 
@@ -247,7 +247,7 @@ const MOST_WORDS = 2_000
 /** Finds the event that Temporal's error names by its number or by the name of what it schedules; null if it names none. */
 function findNamedEvent(run: RecordedHistory, error: Error): string | null {
   const words = wordsOf(error)
-  const events = listedEvents(run)
+  const events = listEvents(run)
   const number = /HistoryEvent\(id: (\d+)/.exec(words)?.[1]
   const name = /scheduled event '([^']+)'/.exec(words)?.[1]
   const event = events.find((one) =>
@@ -259,7 +259,7 @@ function findNamedEvent(run: RecordedHistory, error: Error): string | null {
   return number === undefined ? null : `event ${number}`
 }
 
-function listedEvents(run: RecordedHistory): readonly KeptEvent[] {
+function listEvents(run: RecordedHistory): readonly KeptEvent[] {
   const events = eventsOf(run)
   return Array.isArray(events) ? (events as readonly KeptEvent[]) : []
 }
@@ -293,7 +293,7 @@ export async function findFailingTask(
   run: RecordedHistory,
   fails: (beginning: RecordedHistory) => Promise<boolean>,
 ): Promise<string | null> {
-  const events = listedEvents(run)
+  const events = listEvents(run)
   const tasks = events.flatMap((event, index) =>
     isRecord(event['workflowTaskCompletedEventAttributes']) ? [index] : [],
   )

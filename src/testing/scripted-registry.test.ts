@@ -117,6 +117,6 @@ test('what runs elsewhere runs in the worker of the test', () => {
   expect(scripted.model('chat')).not.toHaveProperty('taskQueue')
   expect(scripted.tool('near')).not.toHaveProperty('taskQueue')
   expect(scripted.tool('far')).not.toHaveProperty('remote')
-  // Without a fake it is what it is: tests may bring a worker in that language.
+  // Without a fake the tool stays remote: tests may run a worker in that language.
   expect(scriptedRegistry(elsewhere, { models }).tool('far')).toMatchObject({ remote: { activity: 'far' } })
 })

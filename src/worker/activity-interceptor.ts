@@ -101,7 +101,7 @@ function assertLevel(input: unknown): void {
 async function hideError(store: Store, context: Context, error: unknown): Promise<unknown> {
   if (error instanceof CancelledFailure) return plainCancellation()
   // Built anew: user code may throw a failure with a type of ours and its own text, stack and cause.
-  const known = knownType(error)
+  const known = readFailureType(error)
   if (known !== null) return failure(known)
   const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
   const id = randomUUID()
@@ -119,7 +119,7 @@ function plainCancellation(): CancelledFailure {
   return made
 }
 
-function knownType(error: unknown): FailureType | null {
+function readFailureType(error: unknown): FailureType | null {
   if (!(error instanceof ApplicationFailure) || typeof error.type !== 'string') return null
   return Object.hasOwn(FAILURES, error.type) ? (error.type as FailureType) : null
 }

@@ -37,7 +37,7 @@ test("a user's data converter and interceptors stay", () => {
   const activity = (): object => ({})
   const options = configured({ dataConverter, interceptors: { activity: [activity] } })
   expect(options.dataConverter).toBe(dataConverter)
-  // First is outermost: no failure of theirs reaches history as it is (T5).
+  // Ours is the first, so the outermost: no failure of theirs reaches a history as it is (T5).
   expect(options.interceptors?.activity?.[1]).toBe(activity)
 })
 

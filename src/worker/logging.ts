@@ -30,7 +30,7 @@ export function readLoggingOptions(env: Readonly<Record<string, string | undefin
 }
 
 /**
- * Installs the logger. Must run before any other code of Temporal, whose first use creates the Runtime. An existing Runtime
+ * Installs the logger. It must run before any other code of Temporal, whose first use creates the Runtime. An existing Runtime
  * belongs to its owner and stays as it is. @throws ConfigError
  */
 export function installLogging(env: Environment = process.env): void {

@@ -14,7 +14,7 @@ interface Operation {
   readonly isPublic: boolean
 }
 
-/** Every route of the document, so that none can be forgotten. */
+/** All routes of the OpenAPI document, so that none is forgotten. */
 const OPERATIONS = await operations()
 
 /** What each of the routes without a thread in its path says of other accounts is told by a test below. */
@@ -114,7 +114,7 @@ describe("another account's thread", () => {
     expect(sent.status).toBe(202)
   })
 
-  /** An error with all that depends on the request itself taken out. */
+  /** Returns an error without the parts that depend on the request itself. */
   async function answerOf(path: string, method: string, threadId: string): Promise<readonly unknown[]> {
     const given = { method, token: GLOBEX, ...bodyFor(method) }
     const { status, body, headers } = await call(filled(path, threadId), given)
@@ -170,7 +170,7 @@ function filled(path: string, threadId: string): string {
     .replace('{itemId}', 'message-of-acme')
 }
 
-/** Enough for a body that is read at all. */
+/** A body for the methods that take one. */
 function bodyFor(method: string): { readonly body?: object } {
   return method === 'GET' || method === 'DELETE' ? {} : { body: {} }
 }

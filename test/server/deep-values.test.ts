@@ -4,7 +4,7 @@ import { serverFixture } from './server-fixture.js'
 
 const { call, fixture } = serverFixture()
 
-/** What `JSON.stringify` takes, and with a replacer does not: a digest was made that way. */
+/** `JSON.stringify` serializes it only without a replacer, and a digest once used a replacer. */
 const DEEP: unknown = JSON.parse('['.repeat(3500) + ']'.repeat(3500))
 
 test('T10 metadata that is nested 3,500 times is kept', async () => {

@@ -15,7 +15,7 @@ const provider = {
   },
 }
 
-/** What was done, in this process. */
+/** The calls and effects that ran in this process. */
 export const ran: string[] = []
 
 /** An agent with a tool and an effect, whose model the test scripts. */

@@ -10,7 +10,7 @@ import type { TestEnvironment } from '../../src/testing/index.js'
 import { deskOfTests as desk } from './desk-of-tests.js'
 import { ACME, GLOBEX, OPERATOR } from './server-fixture.js'
 
-/** What the test at hand does in its endpoint. */
+/** The code that the current test runs in its endpoint. */
 let work: ThreadEndpoint
 
 export const routes = {
@@ -64,7 +64,7 @@ export function endpointFixture(server?: 'dev') {
     })
   }
 
-  /** Runs code in an endpoint; what it answers comes back as JSON. */
+  /** Runs code in an endpoint, which answers its result as JSON. */
   async function inEndpoint(code: Code): Promise<Response> {
     return run(async (...given) => Response.json({ answer: (await code(...given)) ?? null }))
   }
@@ -79,7 +79,7 @@ export function endpointFixture(server?: 'dev') {
     ask,
     run,
     inEndpoint,
-    /** As `run`, of a server whose endpoints have half a second. */
+    /** Like `run`, on a server with a timeout of half a second for endpoints. */
     hurried: (endpoint: ThreadEndpoint) => run(endpoint, { of: appWith({ timeout: 500 }) }),
     async answered(code: Code): Promise<unknown> {
       const response = await inEndpoint(code)

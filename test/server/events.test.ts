@@ -104,7 +104,7 @@ describe('the stream of events', () => {
     const slow = await raw(`/threads/${threadId}/events`)
     const reader = (slow.body ?? new ReadableStream()).getReader()
     await reader.read()
-    // While it sleeps, another one gets everything.
+    // Another reader gets all events while this one is stuck.
     expect(await read(`/threads/${threadId}/events?follow=false`)).toHaveLength(501)
     await append(threadId, 'later')
     let last = ''
@@ -169,14 +169,14 @@ describe('a server that listens', () => {
     const text = await beginText(await follow(long.url))
     const begun = performance.now()
     await Promise.all([long.close(), long.close()])
-    // Not the five seconds for which Node keeps a connection whose answer has ended.
+    // Shorter than the five seconds for which Node keeps a connection whose answer has ended.
     expect(performance.now() - begun).toBeLessThan(2000)
     await long.close()
     expect(await text.rest()).toContain('id: 1\n')
   })
 })
 
-/** Waits for the first words of an answer; `rest` is its text from there to its end, with them. */
+/** Waits for the first chunk of an answer; `rest` returns the whole text, that chunk included. */
 async function beginText({ body }: Response): Promise<{ rest(): Promise<string> }> {
   const chunks = body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
   const first = await chunks?.next()
@@ -190,7 +190,7 @@ async function beginText({ body }: Response): Promise<{ rest(): Promise<string> 
   }
 }
 
-/** The client, which tells when an iteration of events has begun and ended. */
+/** The client, which records the begin and the end of each iteration of events. */
 function watched(ended: string[], begun: string[] = []): typeof fixture.threads {
   const { threads } = fixture
   const get = threads.get.bind(threads)

@@ -131,7 +131,7 @@ describe('a file whose bytes are lost', () => {
       throw new Error('the bucket is away')
     })
     const response = await ask('/broken')
-    // Without its words, which the server under us prints.
+    // Without the original text, because Node's server prints this error.
     await expect(response.text()).rejects.toThrow('An answer broke off')
     expect(logged).toMatchObject([
       { status: 200 },

@@ -22,7 +22,7 @@ test('a server without Temporal, or without its store, is healthy and not ready'
   const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
   const before = timers()
   expect(await ready()).toEqual([503, { ready: false, store: true, temporal: false }])
-  // A repetition that is still due would meet the closed connection, and end the process.
+  // A retry that is still due would use the closed connection and end the process.
   expect(timers()).toBeLessThanOrEqual(before)
   await alone.close()
   expect(await ready()).toEqual([503, { ready: false, store: false, temporal: false }])

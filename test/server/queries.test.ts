@@ -16,7 +16,7 @@ interface Asked {
   readonly path: string
 }
 
-/** Every route of the document that takes a query, with what it has to be asked. */
+/** All routes of the OpenAPI document that take a query, with the parameters that they need. */
 const ASKED = await asked()
 
 const server = serverFixture({ toolWorkers: [{ token: 'worker-of-python-1', taskQueues: ['python'] }] })

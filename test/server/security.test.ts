@@ -178,7 +178,7 @@ describe('an error', () => {
     const client = Object.assign(new ThreadClient(), {
       find: fixture.threads.find.bind(fixture.threads),
       get: () => {
-        // Whatever it is: a bug may throw anything.
+        // A bug may throw any value.
         throw thrown as Error
       },
     })

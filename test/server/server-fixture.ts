@@ -15,11 +15,11 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer whose body was read. */
+/** An answer with its body, which is read. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- each test knows what it asked for
+  // oxlint-disable-next-line typescript/no-explicit-any -- each test has its own shape of the body
   readonly body: any
 }
 
@@ -78,7 +78,7 @@ export function serverFixture(options: Partial<ThreadAppOptions> = {}) {
     get app() {
       return theApp()
     },
-    /** A thread of an account; null: of none. */
+    /** Creates a thread of an account; null for a thread without one. */
     async thread(account: string | null = 'acme', id?: string): Promise<string> {
       const { threadId } = await fixture.threads.create({
         agent: 'support',

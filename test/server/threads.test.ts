@@ -45,7 +45,7 @@ describe('POST /threads', () => {
   test('takes an id and an account from an operator alone', async () => {
     const made = await call('/threads', { body: { agent: 'support', id: 'own-id', account: 'acme' } })
     expect(made.body).toMatchObject({ threadId: 'own-id', account: 'acme' })
-    // Taken or not, an account learns nothing.
+    // An account gets the same answer for a taken id and a free one.
     for (const id of ['own-id', 'free-id'])
       expect(codeOf(await call('/threads', { token: GLOBEX, body: { agent: 'support', id } }))).toEqual([
         403,
@@ -231,7 +231,7 @@ describe('messages', () => {
     const path = `/threads/${threadId}`
     const { messageId } = (await call(`${path}/messages`, { body: { content: 'x' } })).body
     const take = () => call(`${path}/queue/${messageId}`, { method: 'DELETE' })
-    // Its row decides at once; no worker takes it out of the workflow's queue here.
+    // The row is changed at once; without a worker the item stays in the workflow's queue.
     expect(codeOf(await take())).toEqual([503, 'no_worker'])
     expect((await call(`${path}/messages`)).body.messages).toEqual([])
     expect(codeOf(await call(`${path}/queue/none`, { method: 'DELETE' }))).toEqual([404, 'not_queued'])

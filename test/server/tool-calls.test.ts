@@ -159,11 +159,11 @@ describe('tokens of nobody', () => {
     const refused = await claim('c2', { token: 'worker-of-nobody-1' })
     expect(await codeOf(refused)).toEqual([429, 'rate_limited'])
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
-    // Whoever guesses locks nobody out who was let in before, and no worker.
+    // Guesses lock out neither workers nor tokens that were valid before.
     expect((await answer(token, done)).status).toBe(200)
     const other = await tokenOf(await claim('c2'))
     expect((await get(other, '/a.txt', 'c2')).status).toBe(404)
-    // A server that has just been started knows them as well.
+    // So does a server that has just started.
     app = createThreadApp(limited)
     for (const [number, status] of [401, 401, 401, 429].entries()) expect(await guess(number)).toBe(status)
     expect((await claim('c3')).status).toBe(200)
@@ -198,7 +198,7 @@ describe('a result', () => {
   })
 
   test('of a token that has expired is refused', async () => {
-    // Its time and the minute behind it are over.
+    // The timeout and the minute after it are over.
     await send({ timeout: -120_000 })
     expect(await codeOf(await answer(await tokenOf(await claim('c1')), done))).toEqual([401, 'call_token'])
   })
@@ -295,7 +295,7 @@ interface Claimed {
 
 const done = { status: 'success', result: { drawn: true }, content: [{ type: 'text', text: 'Here.' }] }
 
-/** As the first half of the call does. */
+/** Writes the rows that the first half of a call writes. */
 async function send(patch: Partial<RemoteCall> = {}, callId = 'c1'): Promise<void> {
   const call: RemoteCall = {
     ...{ tool: 'draw', taskQueue: 'python', timeout: 60_000, idempotent: false },
@@ -348,7 +348,7 @@ async function put(
 
 const MIB = 1024 * 1024
 
-/** So many MiB, of which nobody says beforehand how many they are. */
+/** A stream of so many MiB, without a declared length. */
 function pieces(count: number): ReadableStream<Uint8Array> {
   return ReadableStream.from(Array.from({ length: count }, (_, index) => new Uint8Array(MIB).fill(index)))
 }

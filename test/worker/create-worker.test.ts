@@ -31,7 +31,7 @@ test('a wrong address is one sentence that says what to do', async () => {
     `Expected a Temporal server at ${process.env['TEMPORAL_ADDRESS']}, got connection refused: ` +
       'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS.',
   )
-  // E4: as Node prints it where nobody catches it.
+  // E4: the form in which Node prints an uncaught error.
   expect(inspect(error)).toBe(`Error: ${error.message}`)
 })
 
@@ -82,7 +82,7 @@ test('a worker and a client of one store have the task queue of that store', asy
   }
   process.env['TEMPORAL_ADDRESS'] = unreachable
   await server.stop()
-  // Two projects do not meet.
+  // Two projects have different task queues.
   expect(new Set(queues).size).toBe(2)
 })
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** What the compiler has to say, by mistake. */
+/** The compiler's message for each mistake. */
 const MISTAKES: Readonly<Record<string, string>> = {
   "prompt 'desk' uses the model 'chatt', which is not registered": `
     agents: [], prompts: [definePrompt({ ...desk, model: 'chatt' })]`,

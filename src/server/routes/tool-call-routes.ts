@@ -215,7 +215,7 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
   const isWorker = (token: string): boolean => workerOf(token) !== undefined
   const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit, isWorker)
   if (unknown !== null) routes.use('/tool-calls/*', unknown.limit)
-  guard(routes, workerOf)
+  requireTokens(routes, workerOf)
   limitCalls(routes, rateLimit)
   addClaim(routes, client, { workerOf, onToken: (token) => unknown?.exempt(token) })
   addFiles(routes, server)
@@ -224,7 +224,7 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
 }
 
 /** Runs before a body is checked, so that a caller without a token learns nothing about the expected form. */
-function guard(routes: ThreadApp, workerOf: WorkerOf): void {
+function requireTokens(routes: ThreadApp, workerOf: WorkerOf): void {
   routes.use('/tool-calls/*', async (context, next) => {
     bearerOf(context)
     await next()
