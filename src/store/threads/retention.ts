@@ -262,15 +262,22 @@ async function deletePlan(tx: Writer, digest: string): Promise<boolean> {
   return result.numDeletedRows === 1n
 }
 
+/** Each run begins with an operation of one of these kinds, and its detail names the plan of the run. */
+const WITH_PLAN = ['model', 'begin', 'activation']
+
 async function isUsed(db: Reader, digest: string): Promise<boolean> {
-  const user = await db
+  const operations = await db
     .selectFrom('runs')
-    .innerJoin('operations', 'operations.thread_id', 'runs.thread_id')
-    .select('operations.id')
+    .innerJoin('operations', (join) =>
+      join.onRef('operations.thread_id', '=', 'runs.thread_id').onRef('operations.run', '=', 'runs.number'),
+    )
+    .select('operations.detail')
     .where('runs.ended_at', 'is', null)
-    .where('operations.kind', 'in', ['model', 'begin'])
-    .where('operations.detail', 'like', `%"plan":"${digest}"%`)
-    .limit(1)
-    .executeTakeFirst()
-  return user !== undefined
+    .where('operations.kind', 'in', WITH_PLAN)
+    .execute()
+  // Written by the activities of a step: the store's boundary.
+  return operations.some(({ detail }) => {
+    const { plan } = (JSON.parse(detail ?? 'null') ?? {}) as { readonly plan?: string }
+    return plan === digest
+  })
 }

@@ -159,18 +159,25 @@ export function retentionConformance(withStore: WithStore): void {
     'a plan is kept while a run under way has it',
     withStore(async (store) => {
       await makeThread(store, 'root')
+      // A run has its plan from the first of these operations on: a step, a queued tool, or immediate subagents.
+      const kinds = ['model', 'begin', 'activation']
       await store.write(async (tx) => {
-        for (const digest of ['used', 'unused']) await putPlan(tx, { digest, content: {}, now: 1 })
-        await insertRun(tx, { thread_id: 'root', number: 1, trigger_kind: 'message', started_at: 1 })
-        const operation = { thread_id: 'root', id: 'model_1_1', kind: 'model', state: 'finished' } as const
-        await insertOperation(tx, { ...operation, attempt: 1, started_at: 1, detail: { plan: 'used' } })
+        for (const digest of [...kinds, 'unused']) await putPlan(tx, { digest, content: {}, now: 1 })
+        for (const [index, kind] of kinds.entries()) {
+          const run = index + 1
+          await insertRun(tx, { thread_id: 'root', number: run, trigger_kind: 'message', started_at: 1 })
+          const operation = { thread_id: 'root', id: `${kind}_${run}`, kind, run, state: 'finished' } as const
+          await insertOperation(tx, { ...operation, attempt: 1, started_at: 1, detail: { plan: kind } })
+        }
       })
       const sweep = { before: 1000, dryRun: false }
       expect(await sweepPlans(store, sweep)).toBe(1)
       expect(await sweepPlans(store, sweep)).toBe(0)
-      await store.write((tx) => updateRun(tx, { threadId: 'root', number: 1 }, { ended_at: 2 }))
-      expect(await sweepPlans(store, { ...sweep, dryRun: true })).toBe(1)
-      expect(await sweepPlans(store, sweep)).toBe(1)
+      for (const number of [1, 2, 3]) {
+        await store.write((tx) => updateRun(tx, { threadId: 'root', number }, { ended_at: 2 }))
+        expect(await sweepPlans(store, { ...sweep, dryRun: true })).toBe(1)
+        expect(await sweepPlans(store, sweep)).toBe(1)
+      }
     }),
   )
 }
