@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 
+import type { ThreadOperation } from '../../protocol/operations.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -83,15 +84,27 @@ export async function effectSenders(
   threadId: string,
   effectId: string,
 ): Promise<readonly string[]> {
-  const mention = `%"${effectId}"%`
   const rows = await db
     .selectFrom('threads as target')
     .innerJoin('threads as sender', 'sender.root_thread_id', 'target.root_thread_id')
     .innerJoin('operations', 'operations.thread_id', 'sender.id')
-    .select('sender.id')
-    .distinct()
+    .select(['sender.id', 'operations.answer', 'operations.detail'])
     .where('target.id', '=', threadId)
-    .where((row) => row.or([row('answer', 'like', mention), row('detail', 'like', mention)]))
     .execute()
-  return rows.map(({ id }) => id)
+  const senders = rows.filter(({ answer, detail }) =>
+    [...operationsIn(answer), ...operationsIn(detail)].some((one) => schedules(one, effectId)),
+  )
+  return [...new Set(senders.map(({ id }) => id))]
+}
+
+/** What an activity did to threads, from the answer or the detail of its operation. */
+function operationsIn(json: string | null): readonly ThreadOperation[] {
+  // Written by the activities: the store's boundary.
+  const written = JSON.parse(json ?? 'null') as { readonly operations?: readonly ThreadOperation[] } | null
+  return written?.operations ?? []
+}
+
+function schedules(operation: ThreadOperation, effectId: string): boolean {
+  const done = operation.kind === 'tell' ? operation.operation : operation
+  return done.kind === 'schedule_effect' && done.id === effectId
 }
