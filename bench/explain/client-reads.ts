@@ -1,17 +1,17 @@
 import { listAgents } from '../../src/store/agents.js'
 import { listRequests } from '../../src/store/calls/request-lists.js'
-import { answerFate, findRequest, openRequests } from '../../src/store/calls/requests.js'
+import { answerFate, findRequest, listOpenRequests } from '../../src/store/calls/requests.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
-import { untakenAnswers } from '../../src/store/consistency.js'
+import { listUnusedAnswers } from '../../src/store/consistency.js'
 import { lastSequence, readEvents } from '../../src/store/events.js'
 import { statFile, listFolder } from '../../src/store/files/files.js'
 import { readDeltas } from '../../src/store/messages/deltas.js'
 import { countUndelivered } from '../../src/store/messages/message-writes.js'
-import { deliveredAmong, queuedMessages } from '../../src/store/messages/queue.js'
-import { findMessage, lastReply, listMessages } from '../../src/store/messages/transcript.js'
+import { findDelivered, listQueuedMessages } from '../../src/store/messages/queue.js'
+import { findMessage, findLastReply, listMessages } from '../../src/store/messages/transcript.js'
 import type { Reader } from '../../src/store/store.js'
 import { findChild, listChildren } from '../../src/store/threads/children.js'
-import { scheduledEffects } from '../../src/store/threads/effects.js'
+import { listScheduledEffects } from '../../src/store/threads/effects.js'
 import { lastRun } from '../../src/store/threads/runs.js'
 import { openThreadsBelow, threadsFrom } from '../../src/store/threads/thread-tree.js'
 import { findThread, listThreads, threadProgress } from '../../src/store/threads/threads.js'
@@ -52,9 +52,9 @@ export const CLIENT_READS: Readonly<Record<string, (db: Reader) => Promise<unkno
   'thread: its children': (db) => listChildren(db, 't40'),
   'thread: a child': (db) => findChild(db, 't40', 't41'),
   'thread: its last run': (db) => lastRun(db, threadId),
-  'thread: the last reply of a run': (db) => lastReply(db, { threadId, run: 5 }),
+  'thread: the last reply of a run': (db) => findLastReply(db, { threadId, run: 5 }),
   'thread: values of variables': (db) => findVariables(db, threadId, ['V1', 'V2']),
-  'thread: scheduled effects': (db) => scheduledEffects(db, threadId),
+  'thread: scheduled effects': (db) => listScheduledEffects(db, threadId),
   'messages: the newest': (db) => listMessages(db, { threadId }),
   'messages: of a long thread': (db) => listMessages(db, { threadId: long }),
   'messages: an older page of it': (db) => listMessages(db, { threadId: long, before: 5000 }),
@@ -62,9 +62,9 @@ export const CLIENT_READS: Readonly<Record<string, (db: Reader) => Promise<unkno
   'messages: all depths, silent ones': (db) =>
     listMessages(db, { threadId, includeSilent: true, maxDepth: 8 }),
   'messages: one': (db) => findMessage(db, threadId, message),
-  'queue: what waits': (db) => queuedMessages(db, { threadId, length: 100, limit }),
+  'queue: what waits': (db) => listQueuedMessages(db, { threadId, length: 100, limit }),
   'queue: how many wait': (db) => countUndelivered(db, threadId),
-  'queue: what was delivered': (db) => deliveredAmong(db, threadId, [message, 'm1']),
+  'queue: what was delivered': (db) => findDelivered(db, threadId, [message, 'm1']),
   'events: after one': (db) => readEvents(db, { threadId: long, after: 5000, limit }),
   'events: the last one': (db) => lastSequence(db, threadId),
   'events: deltas': (db) => readDeltas(db, threadId),
@@ -73,12 +73,12 @@ export const CLIENT_READS: Readonly<Record<string, (db: Reader) => Promise<unkno
   'requests: of an agent': requests({ agent }),
   'requests: of a user': requests({ userId: user }),
   'requests: one': (db) => findRequest(db, 't1', 'approval_0'),
-  'requests: open in a thread': (db) => openRequests(db, { threadId: 't1', limit }),
+  'requests: open in a thread': (db) => listOpenRequests(db, { threadId: 't1', limit }),
   'requests: what came of an answer': async (db) => {
     const request = await findRequest(db, 't1', 'approval_0')
     return request === null ? null : answerFate(db, request)
   },
-  'requests: answers that nobody took': (db) => untakenAnswers(db, { threadId: 't1', before: 10_000_000 }),
+  'requests: answers that nobody took': (db) => listUnusedAnswers(db, { threadId: 't1', before: 10_000_000 }),
   'calls: one': (db) => findToolCall(db, threadId, call),
   'files: one': (db) => statFile(db, threadId, '/notes/f41'),
   'files: a folder': (db) => listFolder(db, threadId, '/notes'),

@@ -12,10 +12,10 @@ import type {
   SubagentRegistryEntry,
 } from '../protocol/status.js'
 import { listRequests } from '../store/calls/request-lists.js'
-import { deliveredAmong } from '../store/messages/queue.js'
+import { findDelivered } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
-import { allRegistered } from '../store/threads/thread-tree.js'
-import { scheduledEffects } from '../store/threads/effects.js'
+import { listRegisteredChildren } from '../store/threads/thread-tree.js'
+import { listScheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
@@ -267,12 +267,12 @@ async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): 
   const queued = ids?.length === 0 ? [] : await queuedPreviews(db, threadId, LIMITS.queuedItems)
   const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
   // Nobody performs them any more.
-  const effects = isOpen(thread) ? await scheduledEffects(db, threadId) : []
+  const effects = isOpen(thread) ? await listScheduledEffects(db, threadId) : []
   const due = effects.map(({ id, name, args }) => [id, previewOfCall(name, JSON.stringify(args))] as const)
   return {
     thread,
-    delivered: await deliveredAmong(db, threadId, ids ?? []),
-    children: await allRegistered(db, threadId),
+    delivered: await findDelivered(db, threadId, ids ?? []),
+    children: await listRegisteredChildren(db, threadId),
     previews: new Map([...queued.map(({ item, preview }) => [item.id, preview] as const), ...due]),
     waiting: queued.map(({ item }) => item),
     requests: requests.map(pendingRequest),

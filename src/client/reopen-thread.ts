@@ -3,7 +3,7 @@ import { SIGNALS } from '../protocol/messages.js'
 import type { ReopenedThread, ThreadLimits } from '../protocol/messages.js'
 import { waitingItems } from '../store/calls/request-lists.js'
 import type { WaitingItem } from '../store/calls/request-lists.js'
-import { cutRun, readReopened } from '../store/reopen/reopened-thread.js'
+import { endLostRun, readReopened } from '../store/reopen/reopened-thread.js'
 import { lastRun } from '../store/threads/runs.js'
 import { findThread, updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
@@ -49,7 +49,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   const state = await store.write(async (tx) => {
     const { last_sequence: sequence } = thread
     const now = nowMicros()
-    const cut = await cutRun(tx, { threadId, sequence, now })
+    const cut = await endLostRun(tx, { threadId, sequence, now })
     if (cut === 'busy') return null
     const row = await openThread(tx, threadId)
     const state = await readReopened(tx, row, { cut: cut === 'cut', now })

@@ -5,7 +5,7 @@ import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { UPDATES } from '../protocol/messages.js'
 import type { Respond } from '../protocol/messages.js'
-import { closeRequests, deferredChildOf, openRequests } from '../store/calls/requests.js'
+import { closeRequests, deferredChildOf, listOpenRequests } from '../store/calls/requests.js'
 import type { PendingRecord } from '../store/calls/requests.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
@@ -103,7 +103,7 @@ async function closeRequestFor(
   now: number,
 ): Promise<PendingRecord | null> {
   if ((await findChild(tx, threadId, reference))?.status !== 'deferred') return null
-  const open = await openRequests(tx, { threadId, limit: LIMITS.childrenInAll })
+  const open = await listOpenRequests(tx, { threadId, limit: LIMITS.childrenInAll })
   const found = open.find((request) => deferredChildOf(request) === reference)
   if (found === undefined) return null
   await closeRequests(tx, { threadId, ids: [found.id] })

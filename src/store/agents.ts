@@ -42,7 +42,7 @@ export async function listAgents(db: Reader, { after, limit }: ListAgents): Prom
   return (await query.orderBy('name').limit(limit).execute()).map(codec.fromRow)
 }
 
-/** Whether any worker has ever listed it. */
+/** Whether a worker has ever recorded an agent of that name. */
 export async function isListedAgent(db: Reader, name: string): Promise<boolean> {
   const row = await db.selectFrom('agents').select('name').where('name', '=', name).executeTakeFirst()
   return row !== undefined

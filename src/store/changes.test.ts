@@ -3,7 +3,7 @@ import { createWatchers } from './changes.js'
 
 afterEach(() => void vi.useRealTimers())
 
-test('a watch that another listener ends is told no more', () => {
+test('a watch that another listener ends is not called any more', () => {
   const watchers = createWatchers()
   const told: string[] = []
   const ends: (() => void)[] = []
@@ -14,13 +14,13 @@ test('a watch that another listener ends is told no more', () => {
         for (const end of ends) end()
       }),
     )
-  watchers.tell(['t', 't'])
-  watchers.tellAll()
+  watchers.notify(['t', 't'])
+  watchers.notifyAll()
   expect(told).toEqual(['first'])
   expect(watchers.idle).toBe(true)
 })
 
-test('a listener that throws ends the process, and holds up nobody', () => {
+test('a listener that throws ends the process, and does not stop the other listeners', () => {
   vi.useFakeTimers({ toFake: ['setImmediate'] })
   const watchers = createWatchers()
   let told = 0
@@ -28,7 +28,7 @@ test('a listener that throws ends the process, and holds up nobody', () => {
     throw new Error('a bug')
   })
   watchers.add('t', () => void (told += 1))
-  watchers.tell(['t'])
+  watchers.notify(['t'])
   expect(told).toBe(1)
   expect(() => vi.runAllTimers()).toThrow('a bug')
 })

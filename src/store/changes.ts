@@ -39,16 +39,16 @@ interface Watchers {
   readonly threadIds: readonly string[]
   /** Returns a function that removes the listener; it is not called afterwards. */
   add(threadId: string, listener: () => void): () => void
-  tell(threadIds: Iterable<string>): void
+  notify(threadIds: Iterable<string>): void
   /** Calls all listeners: for a driver that cannot know which changes it missed. */
-  tellAll(): void
+  notifyAll(): void
 }
 
 /** The listeners of one store. A listener carries no data: it only wakes a reader. */
 export function createWatchers(): Watchers {
   const listeners = new Map<string, Set<() => void>>()
 
-  function tell(threadIds: Iterable<string>): void {
+  function notify(threadIds: Iterable<string>): void {
     for (const threadId of threadIds) {
       // A copy, because a listener may add and remove watches.
       for (const listener of [...(listeners.get(threadId) ?? [])])
@@ -75,8 +75,8 @@ export function createWatchers(): Watchers {
         if (left?.size === 0) listeners.delete(threadId)
       }
     },
-    tell,
-    tellAll: () => tell([...listeners.keys()]),
+    notify,
+    notifyAll: () => notify([...listeners.keys()]),
   }
 }
 

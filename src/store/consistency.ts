@@ -58,7 +58,7 @@ export async function numberProblem(db: Reader, threadId: string): Promise<strin
   // Only the highest position counts, because messages may be deleted. Each statement sees its own newest commit, so the counters are read again.
   const { position } = await countersOf(db, threadId)
   return last > position
-    ? `a message has position ${last}, behind the last that was given (${position})`
+    ? `a message has position ${last}, behind the last one that was assigned (${position})`
     : null
 }
 
@@ -75,7 +75,7 @@ async function countersOf(
 }
 
 /** Open requests of closed threads. */
-export async function requestsOfClosed(
+export async function listRequestsOfClosedThreads(
   db: Reader,
   limit: number,
 ): Promise<readonly { readonly threadId: string; readonly id: string }[]> {
@@ -91,8 +91,8 @@ export async function requestsOfClosed(
     .execute()
 }
 
-/** Requests of a thread that were answered before that time and whose answer nothing has used. */
-export async function untakenAnswers(
+/** Requests of a thread that were answered before that time and whose answer is unused. */
+export async function listUnusedAnswers(
   db: Reader,
   { threadId, before }: { readonly threadId: string; readonly before: Micros },
 ): Promise<readonly PendingRecord[]> {
@@ -121,7 +121,7 @@ export async function untakenAnswers(
 }
 
 /** Closed children that are open in the registry of their open parent. */
-export async function untoldChildren(
+export async function listUnreportedChildren(
   db: Reader,
   { closedBefore, limit }: { readonly closedBefore: Micros; readonly limit: number },
 ): Promise<readonly { readonly threadId: string; readonly reference: string; readonly status: string }[]> {
@@ -140,7 +140,7 @@ export async function untoldChildren(
 }
 
 /** Digests that files name, in order. */
-export async function namedDigests(db: Reader, { after, limit }: Page): Promise<readonly string[]> {
+export async function listFileDigests(db: Reader, { after, limit }: Page): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('files')
     .select('blob')
@@ -154,7 +154,7 @@ export async function namedDigests(db: Reader, { after, limit }: Page): Promise<
 }
 
 /** A thread that names these bytes. */
-export async function threadNaming(db: Reader, digest: string): Promise<string | null> {
+export async function findThreadWithBlob(db: Reader, digest: string): Promise<string | null> {
   const row = await db
     .selectFrom('files')
     .select('thread_id')

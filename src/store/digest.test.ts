@@ -8,7 +8,7 @@ test('the order of keys does not change a digest', () => {
   expect(digestOf({ a: undefined, b: 1 })).toBe(digestOf({ b: 1 }))
 })
 
-test('a digest is that of the sorted JSON, as the first ones were made', () => {
+test('a digest is the SHA-256 of the sorted JSON, as in the first release', () => {
   const value = { b: [1, 'x"', { d: null, c: true }], a: {}, 10: [], 9: 'é\ud83d', __x: -1.5e300 }
   const sorted = '{"9":"é\\ud83d","10":[],"__x":-1.5e+300,"a":{},"b":[1,"x\\"",{"c":true,"d":null}]}'
   expect(digestOf(value)).toBe(createHash('sha256').update(sorted).digest('hex'))

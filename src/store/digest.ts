@@ -7,7 +7,7 @@ export function digestOf(value: JsonValue): string {
 }
 
 /** A list or object whose parts are being printed. */
-interface Opened {
+interface Container {
   /** Null: a list. */
   readonly keys: readonly string[] | null
   readonly parts: readonly unknown[]
@@ -17,17 +17,17 @@ interface Opened {
 /** As `JSON.stringify`, with sorted keys. Without recursion, because the nesting of a model's arguments is unbounded (T10). */
 function canonicalJson(value: JsonValue): string {
   let text = textOf(value)
-  const above: Opened[] = text === null ? [opened(value as object)] : []
+  const above: Container[] = text === null ? [containerOf(value as object)] : []
   for (let last = above.at(-1); last !== undefined; last = above.at(-1)) {
     if (last.texts.length === last.parts.length) {
       above.pop()
-      text = closed(last)
+      text = printContainer(last)
       above.at(-1)?.texts.push(text)
       continue
     }
     const part = last.parts[last.texts.length]
     const printed = textOf(part)
-    if (printed === null) above.push(opened(part as object))
+    if (printed === null) above.push(containerOf(part as object))
     else last.texts.push(printed)
   }
   return text ?? ''
@@ -38,7 +38,7 @@ function textOf(part: unknown): string | null {
   return typeof part === 'object' && part !== null ? null : (JSON.stringify(part) ?? 'null')
 }
 
-function opened(value: object): Opened {
+function containerOf(value: object): Container {
   if (Array.isArray(value)) return { keys: null, parts: value, texts: [] }
   const given = Object.entries(value).filter(([, part]) => part !== undefined)
   // An object lists its integer keys first, and stored digests depend on that order.
@@ -46,7 +46,7 @@ function opened(value: object): Opened {
   return { keys: Object.keys(sorted), parts: Object.values(sorted), texts: [] }
 }
 
-function closed({ keys, texts }: Opened): string {
+function printContainer({ keys, texts }: Container): string {
   if (keys === null) return `[${texts.join(',')}]`
   return `{${keys.map((key, at) => `${JSON.stringify(key)}:${texts[at]}`).join(',')}}`
 }

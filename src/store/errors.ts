@@ -12,7 +12,7 @@ export interface ErrorRecord {
 }
 
 /**
- * T5: stores the words of an error, without the secrets that this process knows; only the id leaves the store. An existing id
+ * T5: stores the text of an error, without the secrets that this process knows; only the id leaves the store. An existing id
  * is not changed.
  */
 export async function recordError(tx: Writer, error: ErrorRecord): Promise<void> {

@@ -7,13 +7,13 @@ import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 
 const STEP = { runId: 'run_1', stepId: 'step_1_2' }
 
-/** What is read of rows, as it was given. */
+/** Unpacks rows into facts. */
 const read = (events: readonly Fact[]) =>
   packEvents(events, 10).flatMap((row) =>
     unpackEvents(row).map(({ sequence, ...event }, index) => ({ ...event, place: [sequence, index] })),
   )
 
-test('events are read from rows as they were given', () => {
+test('unpacked events equal the packed ones', () => {
   const events: readonly Fact[] = [
     anyFact('thread.started', { agent: 'a' }),
     phaseFact(3, STEP),
@@ -27,7 +27,7 @@ test('events are read from rows as they were given', () => {
   expect(read(events).map(({ place: [sequence] }) => sequence)).toEqual([11, 12, 13, 14, 15, 16])
 })
 
-test('a row has each name once, and which are whose', () => {
+test('a row stores each name once, and events refer to it', () => {
   const events = [
     phaseFact(7, { runId: 'run_1', stepId: 'step_1_1' }),
     phaseFact(1, STEP),
@@ -44,7 +44,7 @@ test('a row has each name once, and which are whose', () => {
   expect(row?.events).toBe('[[7,"01"],[1,"02"],["message.created","023",{"role":"user"}]]')
 })
 
-test('a phase takes a few bytes, unless it says more', () => {
+test('a phase event takes a few bytes, unless it has other payload', () => {
   const [row] = packEvents([phaseFact(7, STEP)], 0)
   expect(row?.events).toBe('[[7,"01"]]')
   const more: readonly Fact[] = [
@@ -65,7 +65,7 @@ test('a row holds a bounded number of events, and of names', () => {
   expect(read(created).map(({ scope }) => scope)).toEqual(created.map(({ scope }) => scope))
 })
 
-test('a key that a newer version gives a scope is read', () => {
+test('a scope key of a newer version is read', () => {
   const scope = '[[0,"r"],["batchId","b"],[99,"c"]]'
   const row = { first_sequence: 1, sequence: 1, scope, events: '[["new","012"]]' }
   const named = { runId: 'r', batchId: 'b' }

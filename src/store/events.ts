@@ -119,7 +119,7 @@ export async function touchThread(tx: Writer, threadId: string, now: Micros): Pr
 
 /**
  * Reads the events of all threads in one order, into which no later commit can insert a row. On SQLite one transaction writes
- * at a time, so `events.id` is that order. PostgreSQL assigns an id at the insert, and a transaction that commits late has
+ * at a time, so `events.id` is that order. PostgreSQL assigns an id at the insert, and a transaction that commits later can have
  * lower ids than rows that were read before. Its order is therefore the writing transaction, then the id, and only rows of
  * transactions below the horizon are returned: all transactions below it have ended. Within one thread both orders equal the
  * order of sequences, because each append updates the row of the thread.
@@ -134,7 +134,7 @@ interface EventPlace {
 
 type PlacedRow = Omit<Selectable<Schema['events']>, 'id'> & EventPlace
 
-/** What a driver provides: settled rows after that place, in order. */
+/** Reads settled rows after that place, in order. Each driver provides its own. */
 export type SettledRows = (
   db: Reader,
   page: { readonly after: EventPlace; readonly limit: number },

@@ -3,7 +3,7 @@ import { createMutex } from './mutex.js'
 
 const soon = () => performance.now() + 10_000
 
-test('those who wait get in one by one, in order', async () => {
+test('waiters are admitted one by one, in order', async () => {
   const mutex = createMutex()
   const entered: number[] = []
   await mutex.acquire(soon())
@@ -20,7 +20,7 @@ test('those who wait get in one by one, in order', async () => {
   expect(entered).toEqual([1, 2, 3])
 })
 
-test('who waited too long leaves the line', async () => {
+test('a waiter leaves the queue at its deadline', async () => {
   const mutex = createMutex()
   await mutex.acquire(soon())
   await expect(mutex.acquire(performance.now() + 5)).rejects.toMatchObject({ code: 'busy' })
@@ -29,7 +29,7 @@ test('who waited too long leaves the line', async () => {
   await next
 })
 
-test('timers run between the turns of a long line', async () => {
+test('timers run between the turns of a long queue', async () => {
   const mutex = createMutex()
   let turns = 0
   const line = Array.from({ length: 100 }, async () => {
@@ -44,7 +44,7 @@ test('timers run between the turns of a long line', async () => {
   await Promise.all(line)
 })
 
-test('who has its turn keeps it, though its time was up just then', async () => {
+test('a waiter that is admitted just before its deadline keeps its turn', async () => {
   const mutex = createMutex()
   await mutex.acquire(soon())
   const late = mutex.acquire(performance.now() + 5)

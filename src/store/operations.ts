@@ -17,8 +17,8 @@ import type { Reader, Writer } from './store.js'
 import type { Micros } from '../protocol/time.js'
 
 /**
- * `drained`: its input is taken, and nothing outside of the store was asked yet. `waiting`: a person was asked before it
- * began, so nothing of it has happened. `started`: it may have had effects outside of the store.
+ * `drained`: its input is taken, and nothing outside of the store was called yet. `waiting`: it needs an answer of a person
+ * before it begins, so nothing of it has happened. `started`: it may have had effects outside of the store.
  */
 export type OperationState = 'drained' | 'waiting' | 'started' | 'finished'
 

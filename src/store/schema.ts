@@ -100,7 +100,7 @@ interface MessagesTable {
   subagent_id: string | null
   /** The side whose model or tool made it; null for a message from outside. */
   side: string | null
-  /** Who sent it: client, cli, parent, child, tool, model, runtime. */
+  /** The sender: client, cli, parent, child, tool, model, runtime. */
   sent_by: string
   /** Run and step that drained or made it. */
   run: number | null
@@ -123,7 +123,7 @@ interface ToolCallsTable {
   provider_call_id: string
   /** The call of a prompt tool whose nested step made this one. */
   parent_call_id: string | null
-  /** As the model wrote them; possibly invalid JSON. */
+  /** The text that the model wrote; possibly invalid JSON. */
   arguments: string
   /** open, succeeded, failed, denied, interrupted, cancelled, unknown. */
   status: string
@@ -137,14 +137,14 @@ interface ToolCallsTable {
 
 interface OperationsTable {
   thread_id: string
-  /** Made from the columns below, and never taken apart to read them. */
+  /** Made from the columns below, and never parsed. */
   id: string
   /** model, activation, begin, tool, remote, settle, report, effect, expire, hook. */
   kind: string
   /** The run and step that it belongs to, if any. */
   run: number | null
   step: number | null
-  /** The side whose prompt a model call or an activation is of. */
+  /** The side that makes the model call or activation. */
   side: string | null
   /** The number of a settle or report; each counter starts at 1 in its thread. */
   number: number | null
@@ -293,8 +293,6 @@ interface ErrorsTable {
   stack: string | null
 }
 
-/** The tables of requests, delayed work, variables, cuts of the context and agents, as Kysely sees them. */
-
 interface PendingTable {
   thread_id: string
   id: string
@@ -338,7 +336,7 @@ interface VariablesTable {
   name: string
   /** text or secret. */
   type: string
-  /** As it is, or sealed with the key of `key_id`. */
+  /** The plain value, or one that is sealed with the key of `key_id`. */
   value: string
   key_id: string | null
   updated_at: Micros

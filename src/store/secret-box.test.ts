@@ -14,7 +14,7 @@ test('a key is the same as hex, base64 and base64url', () => {
   expect(three).toEqual(one)
 })
 
-test('the options win over the environment, and none is fine', () => {
+test('the options win over the environment, and no key is needed', () => {
   const other = 'ab'.repeat(32)
   const [given] = secretKeys({ secretKey: hex }, { EVERTHREAD_SECRET_KEY: other })
   const [read] = secretKeys({}, { EVERTHREAD_SECRET_KEY: other })
@@ -23,7 +23,7 @@ test('the options win over the environment, and none is fine', () => {
 })
 
 test.each([['short'], [`${'ab'.repeat(31)}`], [`${'ab'.repeat(32)},`], ['ü'.repeat(43)]])(
-  'a key that is none is refused and not shown: %s',
+  'an invalid key is refused and not shown: %s',
   (secretKey) => {
     const read = () => secretKeys({ secretKey }, {})
     expect(read).toThrow('Expected store.secretKey to hold keys of 32 bytes')

@@ -36,7 +36,7 @@ export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
       const [key] = keys
       if (key === undefined) throw noKey(place.name)
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv(ALGORITHM, key.bytes, nonce).setAAD(boundTo(place))
+      const cipher = createCipheriv(ALGORITHM, key.bytes, nonce).setAAD(authenticatedBytes(place))
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       const value = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
       return { value, keyId: key.id }
@@ -45,7 +45,7 @@ export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
       const key = keys.find(({ id }) => id === keyId)
       if (key === undefined) throw wrongKey(place.name, keyId)
       try {
-        return opened(Buffer.from(value, 'base64'), key, place)
+        return decrypt(Buffer.from(value, 'base64'), key, place)
       } catch {
         // Without the cause, which adds nothing: errors are logged.
         throw new StoreError(
@@ -57,15 +57,15 @@ export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
   }
 }
 
-function opened(bytes: Buffer, key: SecretKey, place: SecretPlace): string {
+function decrypt(bytes: Buffer, key: SecretKey, place: SecretPlace): string {
   const tagEnd = NONCE_BYTES + TAG_BYTES
   const nonce = bytes.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv(ALGORITHM, key.bytes, nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(boundTo(place)).setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd))
+  decipher.setAAD(authenticatedBytes(place)).setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd))
   return Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]).toString('utf8')
 }
 
-function boundTo({ threadId, name }: SecretPlace): Buffer {
+function authenticatedBytes({ threadId, name }: SecretPlace): Buffer {
   return Buffer.from(JSON.stringify([threadId, name]))
 }
 

@@ -8,7 +8,7 @@ test('each store gets an id of its own', () => {
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('two projects do not meet on one task queue by default', () => {
+test('two projects have different task queues by default', () => {
   const [one, other] = [makeStoreId(), makeStoreId()]
   expect(taskQueueOf(one, undefined, {})).toBe(`everthread-${one}`)
   expect(taskQueueOf(other, undefined, {})).toBe(`everthread-${other}`)

@@ -54,5 +54,5 @@ interface AllEventsPage {
   readonly next: string
 }
 
-/** What a driver provides: the database with the rows of threads. It reports every failure as a StoreError. */
+/** The part of a store that a driver provides: the database with the rows of threads. Every failure is a StoreError. */
 export type Database = Omit<Store, 'blobs' | 'secrets'>

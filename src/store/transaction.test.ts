@@ -3,7 +3,7 @@ import type { CompiledQuery, DatabaseConnection, QueryResult, RootOperationNode 
 import { expect, test } from 'vitest'
 import { openSession } from './transaction.js'
 
-/** A connection that answers when it is told to, in order. */
+/** A connection whose answers the test gives, in order. */
 function heldConnection() {
   const sent: string[] = []
   const open: { resolve(result: QueryResult<never>): void; reject(error: Error): void }[] = []
@@ -25,10 +25,10 @@ function heldConnection() {
   }
 }
 
-/** A statement of one word: those that read begin with `read`. */
+/** A statement of one word; reads begin with `read`. */
 function statement(sql: string): CompiledQuery {
   const kind = sql.startsWith('read') ? 'SelectQueryNode' : 'UpdateQueryNode'
-  // Of the node only its kind is looked at.
+  // Only the kind of the node is read.
   return { sql, parameters: [], query: { kind } as RootOperationNode, queryId: { queryId: sql } }
 }
 
@@ -43,7 +43,7 @@ function asking(pipelined: boolean) {
   return { ...held, session, ask }
 }
 
-test('what writes waits for the first statement, and then for none', async () => {
+test('a write waits for the answer to the first statement only', async () => {
   const { ask, sent, answer } = asking(true)
   const all = ['read-1', 'read-2', 'write-1', 'read-3', 'write-2'].map(ask)
   expect(sent).toEqual(['read-1', 'read-2'])
@@ -56,7 +56,7 @@ test('what writes waits for the first statement, and then for none', async () =>
   expect(await Promise.all([...all, last])).toEqual(Array.from({ length: 6 }, () => 'done'))
 })
 
-test('behind a first statement that fails nothing is sent', async () => {
+test('after a failed first statement no other one is sent', async () => {
   const { ask, sent, refuse, session } = asking(true)
   const all = ['write-1', 'write-2', 'read-1'].map(ask)
   refuse('cancelled')
@@ -65,7 +65,7 @@ test('behind a first statement that fails nothing is sent', async () => {
   expect(session.end()).toMatchObject({ error: { message: 'cancelled' } })
 })
 
-test('what fails first is what later ones fail by', async () => {
+test('later statements fail with the first error', async () => {
   const { ask, answer, refuse } = asking(true)
   const first = ask('write-1')
   answer()
@@ -80,7 +80,7 @@ test('what fails first is what later ones fail by', async () => {
   )
 })
 
-test('one by one the next is sent when the last is answered', async () => {
+test('without pipelining each statement waits for the answer to the previous one', async () => {
   const { ask, sent, answer, refuse } = asking(false)
   const all = ['write-1', 'read-1', 'write-2'].map(ask)
   await tick()
@@ -93,7 +93,7 @@ test('one by one the next is sent when the last is answered', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('nothing is sent behind the end', async () => {
+test('no statement is sent after the end of the transaction', async () => {
   for (const pipelined of [true, false]) {
     const { ask, sent, session } = asking(pipelined)
     expect(session.end()).toBeUndefined()

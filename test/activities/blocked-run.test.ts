@@ -4,7 +4,7 @@ import { settle } from '../../src/activities/settle.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { CallModelAnswer } from '../../src/protocol/activities.js'
 import type { SettleInput } from '../../src/protocol/end-activities.js'
-import { findRequest, openRequests } from '../../src/store/calls/requests.js'
+import { findRequest, listOpenRequests } from '../../src/store/calls/requests.js'
 import { putVariable } from '../../src/store/threads/variables.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { attempt, drainOf, modelInput, NOW, runModel, withDesk } from './activity-desk.js'
@@ -118,7 +118,7 @@ describe('the next run', () => {
       const answer = await runModel(dependencies, modelInput({ run: 2, asked: true }))
       expect(answer.type).toBe('answered')
       expect(chat.requests[0]?.system).toBe('Clerk of Acme')
-      expect(await desk.store.read((db) => openRequests(db, { limit: 10 }))).toEqual([])
+      expect(await desk.store.read((db) => listOpenRequests(db, { limit: 10 }))).toEqual([])
       const resolved = (await desk.events()).find(({ type }) => type === 'action.resolved')
       expect(resolved?.payload).toMatchObject({ requestId: 'variables_1', decision: 'supplied' })
     }))
@@ -128,7 +128,7 @@ describe('the next run', () => {
       const { dependencies } = worker(desk)
       await firstStep(desk, dependencies)
       expect(await firstStep(desk, dependencies, 2)).toMatchObject({ request: { id: 'variables_2' } })
-      const open = await desk.store.read((db) => openRequests(db, { limit: 10 }))
+      const open = await desk.store.read((db) => listOpenRequests(db, { limit: 10 }))
       expect(open.map(({ id }) => id)).toEqual(['variables_2'])
     }))
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { StateEffects } from '../../src/activities/thread-state/buffered-state.js'
 import { insertOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
-import { effectSenders } from '../../src/store/threads/effects.js'
+import { findEffectSenders } from '../../src/store/threads/effects.js'
 import { childOf, parentOf, withFamily } from './family-call.js'
 import { addChild } from './family.js'
 
@@ -19,7 +19,7 @@ async function recorded(store: Store, threadId: string, { operations }: StateEff
 }
 
 const sendersOf = (store: Store, threadId: string, id: string) =>
-  store.read((db) => effectSenders(db, threadId, id))
+  store.read((db) => findEffectSenders(db, threadId, id))
 
 test('T9 a child that scheduled an effect of its parent is its sender', () =>
   withFamily(async ({ store, open, commit }) => {

@@ -7,7 +7,7 @@ import type { SettleAnswer } from '../../src/protocol/end-activities.js'
 import { fact } from '../../src/protocol/facts.js'
 import { activationId } from '../../src/protocol/ids.js'
 import { LIMITS } from '../../src/protocol/limits.js'
-import { openToolCalls } from '../../src/store/calls/tool-calls.js'
+import { listOpenToolCalls } from '../../src/store/calls/tool-calls.js'
 import { appendDelta, readDeltas } from '../../src/store/messages/deltas.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'
 import { findMessage } from '../../src/store/messages/transcript.js'
@@ -212,7 +212,7 @@ describe('the end of a run', () => {
         expect.stringContaining('interrupted'),
         expect.stringContaining('interrupted'),
       ])
-      expect(await desk.store.read((db) => openToolCalls(db, 't'))).toEqual([])
+      expect(await desk.store.read((db) => listOpenToolCalls(db, 't'))).toEqual([])
     }))
 
   test('T4 a call that ends after the settle commits nothing', () => {

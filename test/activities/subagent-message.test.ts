@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { publishStatus } from '../../src/activities/publish-status.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { statFile, removeFile } from '../../src/store/files/files.js'
-import { deferredChildren, updateChild } from '../../src/store/threads/children.js'
+import { listDeferredChildren, updateChild } from '../../src/store/threads/children.js'
 import { NOW, withSubagents } from './children-desk.js'
 import type { SubagentDesk } from './children-desk.js'
 
@@ -59,7 +59,7 @@ describe('a message to an instance', () => {
     withSubagents({}, async (desk) => {
       const { reference } = await created(desk)
       await desk.store.write((tx) => publishStatus(tx, { reference, text: 'deferred', now: NOW }))
-      expect(await desk.store.read((db) => deferredChildren(db, 't'))).toEqual([])
+      expect(await desk.store.read((db) => listDeferredChildren(db, 't'))).toEqual([])
       await desk.store.write((tx) => publishStatus(tx, { reference, text: 'completed', now: NOW }))
       expect((await desk.registered(reference))?.status_text).toBe('completed')
       const input = await desk.call(MESSAGE, { referenceId: reference, message: 'More.' })

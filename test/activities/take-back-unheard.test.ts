@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readEvents } from '../../src/store/events.js'
 import { appendMessage, deliverMessages } from '../../src/store/messages/delivery.js'
 import { findMessage } from '../../src/store/messages/transcript.js'
-import { reopenedChildren, writtenCalls } from '../../src/store/reopen/reopened-children.js'
+import { readReopenedChildren, listMessageCalls } from '../../src/store/reopen/reopened-children.js'
 import { saveReport } from '../../src/store/threads/children.js'
 import { findThread } from '../../src/store/threads/threads.js'
 import { NOW } from './activity-desk.js'
@@ -37,7 +37,7 @@ test('T7 subagents whose call nobody heard of are closed, once', () =>
     }
     expect(await countOf(desk, 'subagent.closed')).toBe(2)
     const registry = await desk.registry()
-    const reopened = await desk.store.read((db) => reopenedChildren(db, 't', registry))
+    const reopened = await desk.store.read((db) => readReopenedChildren(db, 't', registry))
     expect(reopened).toEqual({ open: [], deferred: [], groups: [] })
   }))
 
@@ -87,7 +87,7 @@ test('T7 a message whose call nobody heard of is taken back', () =>
     expect(await desk.registered(reference)).toMatchObject({ status: 'completed' })
     expect(await countOf(desk, 'queue.changed', reference)).toBe(1)
     expect((await thread(desk, reference))?.closed_at).toBeNull()
-    expect(await desk.store.read((db) => writtenCalls(db, 't'))).toEqual([])
+    expect(await desk.store.read((db) => listMessageCalls(db, 't'))).toEqual([])
   }))
 
 test('a subagent that has more to read works on when a message is taken back', () =>

@@ -3,7 +3,7 @@ import { defineEffect, registry } from '../../src/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
-import { findEffect, insertEffect, scheduledEffects } from '../../src/store/threads/effects.js'
+import { findEffect, insertEffect, listScheduledEffects } from '../../src/store/threads/effects.js'
 import { effectOptions, NOW, withThread } from './buffered-call.js'
 import { EFFECT_ARGUMENT_BYTES } from '../../src/activities/thread-state/work.js'
 
@@ -21,7 +21,7 @@ const reminders = {
   }),
 }
 
-const stored = (store: Store) => store.read((db) => scheduledEffects(db, 't'))
+const stored = (store: Store) => store.read((db) => listScheduledEffects(db, 't'))
 
 describe('scheduling', () => {
   test('T9 an effect is seen by the call alone until its commit', () =>

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { ActivityDependencies } from '../../src/activities/activity.js'
 import { defineEffect } from '../../src/index.js'
 import type { ThreadState } from '../../src/index.js'
-import { openToolCalls } from '../../src/store/calls/tool-calls.js'
+import { listOpenToolCalls } from '../../src/store/calls/tool-calls.js'
 import { findMessage } from '../../src/store/messages/transcript.js'
-import { scheduledEffects } from '../../src/store/threads/effects.js'
+import { listScheduledEffects } from '../../src/store/threads/effects.js'
 import { findVariables } from '../../src/store/threads/variables.js'
 import { withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
@@ -31,9 +31,9 @@ async function stored({ store }: ActivityDesk) {
   const [variables, effects, message, calls] = await store.read((db) =>
     Promise.all([
       findVariables(db, 't', ['CITY']),
-      scheduledEffects(db, 't'),
+      listScheduledEffects(db, 't'),
       findMessage(db, 't', 'm1'),
-      openToolCalls(db, 't'),
+      listOpenToolCalls(db, 't'),
     ]),
   )
   return [variables.length, effects.length, message?.content, calls.map(({ id }) => id)]

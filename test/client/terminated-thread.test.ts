@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ThreadHandle } from '../../src/client/index.js'
-import { insertToolCalls, openToolCalls } from '../../src/store/calls/tool-calls.js'
+import { insertToolCalls, listOpenToolCalls } from '../../src/store/calls/tool-calls.js'
 import { insertChild } from '../../src/store/threads/children.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { findThread, insertThread, updateThread } from '../../src/store/threads/threads.js'
@@ -111,7 +111,7 @@ describe('a lost thread', () => {
     })
     await thread.terminate({ reason: 'lost' })
     const { threadId } = thread
-    expect(await fixture.store.read((db) => openToolCalls(db, threadId))).toEqual([])
+    expect(await fixture.store.read((db) => listOpenToolCalls(db, threadId))).toEqual([])
     expect(await fixture.store.read((db) => findThread(db, child.id))).toMatchObject({ status: 'terminated' })
     const { children, status } = await thread.snapshot()
     expect([status, ...children.map((entry) => entry.status)]).toEqual(['terminated', 'terminated'])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { reportOperationId } from '../../src/protocol/ids.js'
 import { insertOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
-import { missedReports } from '../../src/store/threads/children.js'
+import { listMissedReports } from '../../src/store/threads/children.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { insertThread } from '../../src/store/threads/threads.js'
 import { withStore } from '../support/temporary-store.js'
@@ -26,12 +26,12 @@ test('T7 reports behind the last one taken are found, in order', () =>
   withStore(async (store) => {
     await reporting(store, [told, { ...told, kind: 'notice', messageId: null }, told])
     const common = { reference: 'k' }
-    expect(await store.read((db) => missedReports(db, 'k', 1))).toEqual([
+    expect(await store.read((db) => listMissedReports(db, 'k', 1))).toEqual([
       { ...common, report: 2, invocations: ['call_2'], kind: 'notice' },
       { ...common, report: 3, invocations: ['call_3'], kind: 'result', messageId: 'm', closes: true },
     ])
-    expect(await store.read((db) => missedReports(db, 'k', 3))).toEqual([])
-    expect(await store.read((db) => missedReports(db, 'nobody', 0))).toEqual([])
+    expect(await store.read((db) => listMissedReports(db, 'k', 3))).toEqual([])
+    expect(await store.read((db) => listMissedReports(db, 'nobody', 0))).toEqual([])
   }))
 
 test('T7 a run that has not ended is waited for', () =>
@@ -40,11 +40,11 @@ test('T7 a run that has not ended is waited for', () =>
     await store.write((tx) =>
       insertRun(tx, { thread_id: 'k', number: 2, trigger_kind: 'message', started_at: 1 }),
     )
-    expect(await store.read((db) => missedReports(db, 'k', 0))).toEqual([])
+    expect(await store.read((db) => listMissedReports(db, 'k', 0))).toEqual([])
   }))
 
 test('a report that its parent could not take is none', () =>
   withStore(async (store) => {
     await reporting(store, [{ type: 'parent_gone' }])
-    expect(await store.read((db) => missedReports(db, 'k', 0))).toEqual([])
+    expect(await store.read((db) => listMissedReports(db, 'k', 0))).toEqual([])
   }))

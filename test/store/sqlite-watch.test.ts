@@ -96,7 +96,7 @@ test('a poll that meets a lock finds the commit with the next one', () =>
     const a = listening(watch, 'a')
     fail(LOCKED)
     await append('a')
-    watch.committed()
+    watch.noticeCommit()
     expect(a.times).toBe(0)
     fail(null)
     await until('to be told', () => a.times === 1)
@@ -116,7 +116,7 @@ test('after its end nobody is told, and nothing read', () =>
     expect(a.times).toBe(1)
     await append('a')
     fail(new Error('database is not open'))
-    watch.committed()
+    watch.noticeCommit()
     expect(a.times).toBe(1)
   }))
 

@@ -16,7 +16,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Reader } from '../../store/store.js'
-import { openInstances } from '../../store/threads/children.js'
+import { readOpenInstances } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { missingFileProblem } from '../attachments.js'
@@ -313,7 +313,7 @@ export async function instanceCapProblem(
 ): Promise<string | null> {
   const most = resumable?.maxInstances ?? null
   if (most === null) return null
-  const open = await openInstances(db, { parentThreadId: threadId, agent })
+  const open = await readOpenInstances(db, { parentThreadId: threadId, agent })
   if (open.length < most) return null
   const names = open.slice(0, 10).map((child) => `${nameOfChild(child)} (reference: ${child.reference})`)
   return (

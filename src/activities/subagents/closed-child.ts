@@ -6,7 +6,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { ChildReport } from '../../protocol/messages.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import { closeChild, findChild, findChildName, missedReports } from '../../store/threads/children.js'
+import { closeChild, findChild, findChildName, listMissedReports } from '../../store/threads/children.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { Context } from '../temporal-activity.js'
@@ -27,7 +27,7 @@ export async function checkChildren(
     for (const [index, reference] of references.entries()) {
       const status = await findCloseStatus(reference)
       // Reports from before the close come first.
-      const reports = await store.read((db) => missedReports(db, reference, taken[index] ?? 0))
+      const reports = await store.read((db) => listMissedReports(db, reference, taken[index] ?? 0))
       const found = status === null ? [] : [{ reference, status }]
       bytes += Buffer.byteLength(JSON.stringify([reports, found]))
       if (index > 0 && bytes > LIMITS.operationBytes)

@@ -10,7 +10,7 @@ import type { StopReason } from '../../protocol/status.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { stageMessage } from '../../store/messages/message-writes.js'
-import { lastFailure, lastWords, madeInRun } from '../../store/messages/transcript.js'
+import { findLastFailure, readLastAnswer, listFilesMadeInRun } from '../../store/messages/transcript.js'
 import { amendOperation } from '../../store/operations.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { findChild, findChildName, saveReport } from '../../store/threads/children.js'
@@ -262,7 +262,7 @@ async function sessionPayload(
 ): Promise<SessionPayload> {
   const { threadId, run, reason, failure, sessionCall } = input
   const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
-  const made = (): Promise<readonly string[]> => madeInRun(db, { threadId, number: run })
+  const made = (): Promise<readonly string[]> => listFilesMadeInRun(db, { threadId, number: run })
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
     const named = [...new Set(session.attachments.map(({ path }) => path))]
@@ -271,7 +271,7 @@ async function sessionPayload(
     return { kind, text: session.message, paths }
   }
   if (REGULAR_ENDS.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
-    const words = await lastWords(db, { threadId, number: run })
+    const words = await readLastAnswer(db, { threadId, number: run })
     const paths = await made()
     const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
     const text = words === null || words.content === '' ? wordless : withCutNote(words)
@@ -296,7 +296,7 @@ async function failureDetails(
   { threadId, run, reason }: DeliverReportInput,
 ): Promise<readonly string[]> {
   const of = FAILURE_SOURCES.get(reason)
-  const failure = of === undefined ? null : await lastFailure(db, { threadId, number: run }, of)
+  const failure = of === undefined ? null : await findLastFailure(db, { threadId, number: run }, of)
   if (failure === null) return []
   const text = truncateToFit(failure.text.replace(TRY_AGAIN, '').trim(), LIMITS.answerTextBytes)
   return [failure.tool === null ? text : `The last error, of ${failure.tool}: ${text}`]

@@ -8,7 +8,7 @@ import { utf8Length } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import { countUndelivered, stageMessage } from '../../store/messages/message-writes.js'
 import type { Store, Writer } from '../../store/store.js'
-import { findChild, openInstances, updateChild } from '../../store/threads/children.js'
+import { findChild, readOpenInstances, updateChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { findThread } from '../../store/threads/threads.js'
 import { withHeartbeats } from '../activity.js'
@@ -151,7 +151,7 @@ function addressProblem({ resumable, closed_at, status }: ChildRecord): string |
 }
 
 async function openSubagentsText({ store }: ActivityDependencies, threadId: string): Promise<string> {
-  const open = (await store.read((db) => openInstances(db, { parentThreadId: threadId }))).filter(
+  const open = (await store.read((db) => readOpenInstances(db, { parentThreadId: threadId }))).filter(
     (child) => addressProblem(child) === null,
   )
   if (open.length === 0) return 'There is no open one: use subagent_create.'

@@ -19,7 +19,7 @@ import type { Plan } from '../../protocol/plan.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
-import { registeredChildren } from '../../store/threads/thread-tree.js'
+import { listResumableChildren } from '../../store/threads/thread-tree.js'
 import { readRunContext, writeRunContext } from '../../store/threads/runs.js'
 import type { RunKey } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
@@ -167,7 +167,7 @@ async function readThread({
 }: BufferedStateOptions): Promise<Pick<StatePlace, 'thread' | 'children'>> {
   if (given !== undefined) return { thread: given, children: [] }
   const [thread, children] = await dependencies.store.read((db) =>
-    Promise.all([stateThread(db, threadId), registeredChildren(db, threadId)]),
+    Promise.all([stateThread(db, threadId), listResumableChildren(db, threadId)]),
   )
   if (thread === undefined) throw new Error(`Expected a row of thread ${threadId}, got none`)
   return { thread, children }

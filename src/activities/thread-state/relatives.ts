@@ -19,7 +19,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Reader, Writer } from '../../store/store.js'
-import { registeredChildren } from '../../store/threads/thread-tree.js'
+import { listResumableChildren } from '../../store/threads/thread-tree.js'
 import { findChild } from '../../store/threads/children.js'
 import { findThread, requestTermination } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
@@ -82,7 +82,7 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
     const known = opened.get(thread.id)
     if (known !== undefined) return known
     const [children, isDeferred] = await store.read((db) =>
-      Promise.all([registeredChildren(db, thread.id), isDeferredChild(db, thread)]),
+      Promise.all([listResumableChildren(db, thread.id), isDeferredChild(db, thread)]),
     )
     // The call may have ended during the read; then the thread must not reach the commit.
     gate.assertOpen()

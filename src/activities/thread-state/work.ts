@@ -18,7 +18,7 @@ import { appendEvents } from '../../store/events.js'
 import { appendQueuedTool, stageQueuedTool } from '../../store/messages/queued-tools.js'
 import { appendToolInvocation } from '../../store/messages/status-line.js'
 import type { Writer } from '../../store/store.js'
-import { endEffect, insertEffect, scheduledEffects } from '../../store/threads/effects.js'
+import { endEffect, insertEffect, listScheduledEffects } from '../../store/threads/effects.js'
 import type { ActivityDependencies } from '../activity.js'
 import { boundedId, createTurns, scopeOf, senderOf, warnQueueFull } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
@@ -144,7 +144,7 @@ function createBufferedEffects(options: WorkOptions): BufferedEffects {
 
   return {
     async current() {
-      const rows = await store.read((db) => scheduledEffects(db, threadId))
+      const rows = await store.read((db) => listScheduledEffects(db, threadId))
       const stored = rows
         .filter(({ id }) => !removed.has(id))
         .map(({ due_at: scheduledAt, created_at: createdAt, id, name, args }) => {

@@ -4,7 +4,7 @@ import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protoco
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { closeRequests, findRequest } from '../../store/calls/requests.js'
-import { nestedToolCalls } from '../../store/calls/tool-calls.js'
+import { listNestedToolCalls } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import { findOperation } from '../../store/operations.js'
@@ -141,7 +141,7 @@ async function nestedStep(
 ): Promise<Parameters<typeof frameReport>[1] & { readonly hasFailed: boolean }> {
   const operation = await findOperation(db, threadId, modelOperationId(run, step, frame.callId))
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
-  const made = await nestedToolCalls(db, threadId, frame.callId)
+  const made = await listNestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
   // An empty answer has nothing to report, and a nested step has no further step that could correct it.
   for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))

@@ -28,7 +28,7 @@ import type { NewMessage } from '../../store/messages/message-row.js'
 import { statusMetadata } from '../../store/messages/status-line.js'
 import { amendOperation } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
-import { countWait, waitedOf } from '../../store/threads/runs.js'
+import { countWait, readWaitTime } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { pipeline } from '../../store/transaction.js'
 import { assertStoppedByUser } from '../activity.js'
@@ -278,7 +278,7 @@ async function waitBeforeNext(
   const wait = shortestWait(failures, step.log.waits)
   if (wait === null) return null
   const { threadId, run } = step.input
-  const waited = await store.read((db) => waitedOf(db, { threadId, number: run }))
+  const waited = await store.read((db) => readWaitTime(db, { threadId, number: run }))
   if (waited + wait.asked > patienceOf(step)) return null
   return wait.isOwn ? wait.asked : withJitter(wait.asked)
 }

@@ -19,7 +19,12 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
-import { appendMessage, deliverMessages, refuseMessages, unanswered } from '../../store/messages/delivery.js'
+import {
+  appendMessage,
+  deliverMessages,
+  refuseMessages,
+  listUnanswered,
+} from '../../store/messages/delivery.js'
 import { amendOperation, findOperation, highestNumbers } from '../../store/operations.js'
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -124,7 +129,7 @@ async function deliverAfterAnswer(
   const events = createdFacts(later, delivered)
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
-  const ids = await unanswered(tx, input, await stageItems(tx, input))
+  const ids = await listUnanswered(tx, input, await stageItems(tx, input))
   return ids.length === 0 ? operations : [...operations, { kind: 'came_late', ids, ...numbers }]
 }
 

@@ -12,7 +12,7 @@ import {
   deferredChildOf,
   findRequest,
   insertRequest,
-  openRequests,
+  listOpenRequests,
 } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
@@ -35,7 +35,7 @@ function variablesRequestId(run: number): string {
  */
 export async function openVariablesRequests(db: Reader, threadId: string): Promise<readonly PendingRecord[]> {
   // Besides the requests of deferred subagents a thread has at most two: one for the current call and one for variables.
-  const open = await openRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
+  const open = await listOpenRequests(db, { threadId, limit: 2 * LIMITS.openChildren })
   return open.filter((request) => request.kind === 'variables' && deferredChildOf(request) === null)
 }
 

@@ -5,12 +5,12 @@ import type { ControlSnapshot } from '../../protocol/status.js'
 import { waitingItems } from '../../store/calls/request-lists.js'
 import type { WaitingItem } from '../../store/calls/request-lists.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
-import { numberProblem, untakenAnswers } from '../../store/consistency.js'
+import { numberProblem, listUnusedAnswers } from '../../store/consistency.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
-import { reportsOf } from '../../store/reopen/reopened-children.js'
+import { readReports } from '../../store/reopen/reopened-children.js'
 import type { Reader } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
-import { effectSenders, scheduledEffects } from '../../store/threads/effects.js'
+import { findEffectSenders, listScheduledEffects } from '../../store/threads/effects.js'
 import type { EffectRecord } from '../../store/threads/effects.js'
 import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -177,7 +177,7 @@ async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const { id: threadId } = thread
   const store = await context.store()
   const before = nowMicros() - toMicros(LIMITS.underWay)
-  const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
+  const untaken = await store.read((db) => listUnusedAnswers(db, { threadId, before }))
   if (untaken.length === 0) return []
   const unasked = `${untaken.length} answers were given, and no worker says whether it knows of them`
   const asked = await askWorkflow(doctor, { threadId, unasked })
@@ -207,7 +207,7 @@ async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const { context } = doctor
   const { id: threadId } = thread
   const store = await context.store()
-  const old = (await store.read((db) => scheduledEffects(db, threadId))).filter(
+  const old = (await store.read((db) => listScheduledEffects(db, threadId))).filter(
     ({ created_at: at }) => !isFresh(at),
   )
   if (old.length === 0) return []
@@ -241,7 +241,9 @@ async function unknownEffects(
   const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
   const store = await doctor.context.store()
   // One that has run since is in neither.
-  const scheduled = new Set((await store.read((db) => scheduledEffects(db, threadId))).map(({ id }) => id))
+  const scheduled = new Set(
+    (await store.read((db) => listScheduledEffects(db, threadId))).map(({ id }) => id),
+  )
   return {
     effects: candidates.filter(({ id }) => scheduled.has(id) && !known.has(id)),
     room: LIMITS.effects - effects.length,
@@ -254,7 +256,7 @@ const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
 /** Whoever scheduled it is at work, and may not have come to it. */
 async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: EffectRecord): Promise<boolean> {
   const store = await context.store()
-  for (const sender of await store.read((db) => effectSenders(db, threadId, id))) {
+  for (const sender of await store.read((db) => findEffectSenders(db, threadId, id))) {
     const answer = await querySnapshot(context, sender)
     if (answer.kind === 'gone') continue
     if (answer.kind === 'silent' || !RESTING.has(answer.snapshot.status)) return true
@@ -342,7 +344,7 @@ async function reportOf(db: Reader, threadId: string, messageId: string): Promis
     .executeTakeFirst()
   const reference = row?.subagent_id ?? null
   if (reference === null || (await findChild(db, threadId, reference)) === null) return null
-  const { last } = await reportsOf(db, reference)
+  const { last } = await readReports(db, reference)
   return last?.messageId === messageId ? { reference, ...last } : null
 }
 

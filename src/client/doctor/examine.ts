@@ -3,16 +3,16 @@ import { LIMITS } from '../../protocol/limits.js'
 import { closeRequests } from '../../store/calls/requests.js'
 import {
   deepestOpen,
-  namedDigests,
+  listFileDigests,
   openThreadIds,
-  requestsOfClosed,
-  threadNaming,
-  untoldChildren,
+  listRequestsOfClosedThreads,
+  findThreadWithBlob,
+  listUnreportedChildren,
 } from '../../store/consistency.js'
 import { StoreError } from '../../store/store-error.js'
 import type { Reader } from '../../store/store.js'
 import { closeChild } from '../../store/threads/children.js'
-import { closedTops, sweepBlobs } from '../../store/threads/retention.js'
+import { listClosedTrees, sweepBlobs } from '../../store/threads/retention.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from '../retention/delete-thread.js'
 import { lookAtWorkflow, storeInMemo } from '../thread-workflow.js'
@@ -134,7 +134,9 @@ export async function* checkStore(doctor: Doctor): AsyncGenerator<Finding, void,
 
 async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
-  for (const { threadId, id } of await store.read((db) => requestsOfClosed(db, LIMITS.deletedAtOnce))) {
+  for (const { threadId, id } of await store.read((db) =>
+    listRequestsOfClosedThreads(db, LIMITS.deletedAtOnce),
+  )) {
     const found = {
       kind: 'open_request',
       threadId,
@@ -149,7 +151,9 @@ async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, und
 async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
   const closedBefore = nowMicros() - toMicros(LIMITS.childCheckLast)
-  const untold = await store.read((db) => untoldChildren(db, { closedBefore, limit: LIMITS.deletedAtOnce }))
+  const untold = await store.read((db) =>
+    listUnreportedChildren(db, { closedBefore, limit: LIMITS.deletedAtOnce }),
+  )
   for (const { threadId, reference, status } of untold) {
     const problem = `Its child "${reference}" is closed, and its registry has it open`
     const closing = { parentThreadId: threadId, reference, status, now: nowMicros() }
@@ -165,7 +169,7 @@ async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, und
 async function* checkDeletions(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
   const begun = await store.read((db) =>
-    closedTops(db, { before: 1, after: null, limit: LIMITS.deletedAtOnce }),
+    listClosedTrees(db, { before: 1, after: null, limit: LIMITS.deletedAtOnce }),
   )
   for (const { id: threadId } of begun) {
     const found = {
@@ -184,11 +188,11 @@ async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefi
   for await (const { digest } of store.blobs.list()) there.add(digest)
   for (let after = ''; ;) {
     const page = { after, limit: LIMITS.deletedAtOnce }
-    const digests = await store.read((db) => namedDigests(db, page))
+    const digests = await store.read((db) => listFileDigests(db, page))
     for (const digest of digests) {
       // Written since the list was made.
       if (there.has(digest) || (await store.blobs.stream(digest)) !== null) continue
-      yield missing(digest, await store.read((db) => threadNaming(db, digest)))
+      yield missing(digest, await store.read((db) => findThreadWithBlob(db, digest)))
     }
     const last = digests.at(-1)
     if (last === undefined) break

@@ -11,7 +11,7 @@ import type { StoredEvent } from '../../store/event-rows.js'
 import { readEvents } from '../../store/events.js'
 import { readDeltas } from '../../store/messages/deltas.js'
 import type { NewDelta, StoredDelta } from '../../store/messages/deltas.js'
-import { queuedMessages } from '../../store/messages/queue.js'
+import { listQueuedMessages } from '../../store/messages/queue.js'
 import type { QueuedMessage } from '../../store/messages/queue.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Reader } from '../../store/store.js'
@@ -308,7 +308,7 @@ export async function queuedPreviews(
   threadId: string,
   limit: number,
 ): Promise<readonly QueuedPreview[]> {
-  const queued = await queuedMessages(db, { threadId, length: PREVIEW_LENGTH, limit })
+  const queued = await listQueuedMessages(db, { threadId, length: PREVIEW_LENGTH, limit })
   return queued.map(queuedPreview)
 }
 

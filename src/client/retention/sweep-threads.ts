@@ -3,7 +3,7 @@ import type { Duration } from '@temporalio/common'
 import { ConfigError, TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import {
-  closedTops,
+  listClosedTrees,
   closedTreeSize,
   sweepBlobs,
   sweepErrors,
@@ -70,7 +70,7 @@ async function sweepTrees(
   for (;;) {
     const cursor: ClosedTreeCursor | null = after
     const page: readonly ClosedTreeCursor[] = await store.read((db) =>
-      closedTops(db, { before: toMicros(before), after: cursor, limit: PAGE }),
+      listClosedTrees(db, { before: toMicros(before), after: cursor, limit: PAGE }),
     )
     for (const { id } of page) {
       const size = await store.read((db) => closedTreeSize(db, id, toMicros(before)))

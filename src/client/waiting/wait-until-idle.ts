@@ -7,7 +7,7 @@ import type { RunSnapshot, StopReason, ThreadStatus } from '../../protocol/statu
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
 import { lastSequence, readEvents } from '../../store/events.js'
-import { lastReply } from '../../store/messages/transcript.js'
+import { findLastReply } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'
 import type { RunUsage, SessionEnd } from '../../store/threads/runs.js'
@@ -251,7 +251,7 @@ async function readRunResult(db: Reader, threadId: string, status: ThreadStatus)
     status,
     runId: run === null ? null : runIdOf(run.number),
     reason: run?.reason ?? null,
-    reply: run === null ? null : await lastReply(db, { threadId, run: run.number }),
+    reply: run === null ? null : await findLastReply(db, { threadId, run: run.number }),
     session: run?.session ?? null,
     steps: run?.steps ?? 0,
     lastSequence: thread.last_sequence,

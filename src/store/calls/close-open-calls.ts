@@ -12,7 +12,7 @@ import { findOperation } from '../operations.js'
 import type { Reader, Writer } from '../store.js'
 import { forgetRemoteSecrets } from './remote-calls.js'
 import { closeRequests } from './requests.js'
-import { finishToolCall, openToolCalls } from './tool-calls.js'
+import { finishToolCall, listOpenToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -34,7 +34,7 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
   const { threadId, outcome, now, cut } = closing
   const closed: string[] = []
   // Nested calls first: the result of a call follows the results of its nested calls.
-  for (const call of innermostFirst(await openToolCalls(tx, threadId))) {
+  for (const call of sortInnermostFirst(await listOpenToolCalls(tx, threadId))) {
     let [held, holder] = [call, await callHolder(tx, call)]
     if (!holder.placed && outcome === 'interrupted') {
       if (cut?.tools.includes(call.id) !== true) continue
@@ -50,7 +50,7 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
   await forgetRemoteSecrets(tx, { threadId, callIds: closed })
 }
 
-function innermostFirst(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
+function sortInnermostFirst(calls: readonly ToolCallRecord[]): readonly ToolCallRecord[] {
   const nesting = ({ parent_call_id: parent }: ToolCallRecord): number => {
     const outer = calls.find(({ id }) => id === parent)
     return outer === undefined ? 0 : nesting(outer) + 1
@@ -140,18 +140,21 @@ async function finishOperations(tx: Writer, { threadId, outcome, now }: Closing)
     if (messageId !== null) await deleteDeltas(tx, { threadId, messageId })
     // Nested steps have no phase events.
     if (kind !== 'model' || key !== null || run === null || step === null) continue
-    await appendEvents(tx, { threadId, events: cutStepEvents({ run, step, state }, outcome), now })
+    await appendEvents(tx, { threadId, events: remainingStepEvents({ run, step, state }, outcome), now })
   }
 }
 
-interface CutStep {
+interface InterruptedStep {
   readonly run: number
   readonly step: number
   readonly state: string
 }
 
 /** The remaining phase events of a step whose model call has no answer. */
-function cutStepEvents({ run, step, state }: CutStep, reason: Closing['outcome']): readonly Fact[] {
+function remainingStepEvents(
+  { run, step, state }: InterruptedStep,
+  reason: Closing['outcome'],
+): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
   const phases = ([2, 3, 4, 5, 6, 7] as const).filter((phase) => phase > marked)
@@ -159,7 +162,7 @@ function cutStepEvents({ run, step, state }: CutStep, reason: Closing['outcome']
   return [...phases.map((phase) => phaseFact(phase, scope)), completed]
 }
 
-/** What the result of a tool call takes from the message that holds the call. */
+/** The columns that the result of a tool call copies from the message that holds the call. */
 export interface CallHolder {
   readonly parentId: string | null
   readonly depth: number
@@ -169,7 +172,7 @@ export interface CallHolder {
   readonly placed: boolean
 }
 
-/** For a deleted message: as if it stood at the top level of the transcript. */
+/** Reads the holder of a call. A deleted message counts as one at the top level of the transcript. */
 export async function callHolder(
   db: Reader,
   { thread_id: threadId, message_id: messageId }: Pick<ToolCallRecord, 'thread_id' | 'message_id'>,
@@ -177,7 +180,7 @@ export async function callHolder(
   return holderOf(await holders(db, threadId).where('id', '=', messageId).executeTakeFirst())
 }
 
-/** As `callHolder`, by the id of the call: both rows can be read at the same time. */
+/** Reads the holder by the id of the call, so that both rows can be read at the same time. */
 export async function holderOfCall(db: Reader, threadId: string, callId: string): Promise<CallHolder> {
   const messageId = db
     .selectFrom('tool_calls')

@@ -180,7 +180,7 @@ interface OpenRemoteCall extends RemoteKey {
 }
 
 /** Remote calls whose result is not in their thread yet, also answered ones: their staged files and secrets are still needed. */
-async function openRemoteCalls(db: Reader): Promise<readonly OpenRemoteCall[]> {
+async function listOpenRemoteCalls(db: Reader): Promise<readonly OpenRemoteCall[]> {
   const keys = await db
     .selectFrom('tool_calls')
     // Joins by the id that `remoteOperationId` makes, which is the key: operations are far more than open calls.
@@ -203,20 +203,20 @@ async function openRemoteCalls(db: Reader): Promise<readonly OpenRemoteCall[]> {
 }
 
 /** Digests of staged bytes, which no file names before the result of their call is stored. */
-export async function stagedDigests(db: Reader): Promise<ReadonlySet<string>> {
-  const calls = await openRemoteCalls(db)
+export async function listStagedDigests(db: Reader): Promise<ReadonlySet<string>> {
+  const calls = await listOpenRemoteCalls(db)
   return new Set(calls.flatMap(({ record }) => Object.values(record.files).map(({ digest }) => digest)))
 }
 
 /** The keys that open remote calls need, to be claimed or completed. */
 export async function remoteKeyIds(db: Reader): Promise<ReadonlySet<string>> {
-  const calls = await openRemoteCalls(db)
-  return new Set(calls.flatMap(({ record }) => sealedIn(record).map(({ keyId }) => keyId)))
+  const calls = await listOpenRemoteCalls(db)
+  return new Set(calls.flatMap(({ record }) => findSealed(record).map(({ keyId }) => keyId)))
 }
 
-function sealedIn(record: RemoteRecord): readonly Sealed[] {
+function findSealed(record: RemoteRecord): readonly Sealed[] {
   const variables = Object.values(record.variables).filter(isSealed)
-  const result = sealedResult(record)
+  const result = findSealedResult(record)
   return result === null ? variables : [...variables, result]
 }
 
@@ -226,7 +226,7 @@ function isSealed<V extends { readonly keyId: string | null }>(
   return variable.keyId !== null
 }
 
-function sealedResult(record: RemoteRecord): Sealed | null {
+function findSealedResult(record: RemoteRecord): Sealed | null {
   const result = isAnswered(record) ? record.answer.result : null
   return result !== null && 'sealed' in result ? result.sealed : null
 }
@@ -234,7 +234,7 @@ function sealedResult(record: RemoteRecord): Sealed | null {
 /** Seals with the first key what another key sealed; returns how many. @throws StoreError `no_key` */
 export async function rotateRemoteSecrets(store: Store): Promise<number> {
   let rotated = 0
-  for (const { threadId, callId } of await store.read(openRemoteCalls))
+  for (const { threadId, callId } of await store.read(listOpenRemoteCalls))
     rotated += await store.write((tx) => rotateCall(tx, store.secrets, { threadId, callId }))
   return rotated
 }
@@ -243,14 +243,14 @@ async function rotateCall(tx: Writer, secrets: SecretBox, key: RemoteKey): Promi
   const record = await findRemoteCall(tx, key)
   if (record === null) return 0
   const [newest = ''] = secrets.keyIds
-  const old = sealedIn(record).filter(({ keyId }) => keyId !== newest).length
+  const old = findSealed(record).filter(({ keyId }) => keyId !== newest).length
   if (old === 0) return 0
   const anew = (sealed: Sealed, place: SecretPlace) => secrets.seal(secrets.open(sealed, place), place)
   const variables = Object.entries(record.variables).map(([name, variable]) => [
     name,
     isSealed(variable) ? anew(variable, remoteSecretPlace(key, name)) : variable,
   ])
-  const sealed = sealedResult(record)
+  const sealed = findSealedResult(record)
   await putSecrets(tx, key, {
     record,
     variables: Object.fromEntries(variables) as RemoteRecord['variables'],
@@ -266,7 +266,7 @@ export async function forgetRemoteSecrets(
 ): Promise<void> {
   for (const callId of callIds) {
     const record = await findRemoteCall(tx, { threadId, callId })
-    if (record === null || sealedIn(record).length === 0) continue
+    if (record === null || findSealed(record).length === 0) continue
     const texts = Object.entries(record.variables).filter(([, variable]) => !isSealed(variable))
     await putSecrets(
       tx,
@@ -274,7 +274,7 @@ export async function forgetRemoteSecrets(
       {
         record,
         variables: Object.fromEntries(texts),
-        ...(sealedResult(record) !== null && { result: null }),
+        ...(findSealedResult(record) !== null && { result: null }),
       },
     )
   }

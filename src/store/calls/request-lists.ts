@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ToolCallEntry } from '../../protocol/message.js'
 import type { QueueMessage, QueueTool } from '../../protocol/messages.js'
-import { reportsOf } from '../reopen/reopened-children.js'
-import { callsGiven } from '../reopen/reopened-thread.js'
+import { readReports } from '../reopen/reopened-children.js'
+import { listGivenCalls } from '../reopen/reopened-thread.js'
 import type { Reader } from '../store.js'
 import type { ThreadRecord } from '../threads/threads.js'
 import { requestFromRow } from './requests.js'
@@ -119,8 +119,8 @@ export async function waitingItems(
     .limit(2 * LIMITS.queuedItems)
     .execute()
   const isAsked = rows.some((row) => row.sent_by === 'parent')
-  const given = isAsked ? await callsGiven(db, thread) : []
-  const { answered } = isAsked ? await reportsOf(db, id) : { answered: new Set<string>() }
+  const given = isAsked ? await listGivenCalls(db, thread) : []
+  const { answered } = isAsked ? await readReports(db, id) : { answered: new Set<string>() }
   const callOf = (messageId: string): string | undefined =>
     given.find((call) => call.messageId === messageId && !answered.has(call.callId))?.callId
   return rows.flatMap((row) => itemOf(row, callOf(row.id)) ?? [])

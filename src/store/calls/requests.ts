@@ -15,7 +15,7 @@ import { findToolCall } from './tool-calls.js'
 import type { Micros } from '../../protocol/time.js'
 
 /**
- * `early`: the result of a call arrived before the call requested it, and is kept until it does; `isDropped` tells whether the
+ * `early`: the result of a call arrived before the call requested it, and is kept until it does; `isDropped` is true if the
  * call ended without a request. `closed`: the call, run or thread of the request has ended, and answers are refused.
  */
 type RequestStatus = 'open' | 'early' | 'answered' | 'closed'
@@ -53,8 +53,8 @@ export async function insertEarlyAnswer(
   { answer, digest, now }: Pick<Decision, 'answer' | 'digest' | 'now'>,
 ): Promise<boolean> {
   const { thread_id, id, tool_name } = request
-  const asked = { thread_id, id, kind: 'call', call_id: id, tool_name, requested_at: now } as const
-  const row = { ...asked, status: 'early', answered_at: now, answer: answer ?? null } as const
+  const requested = { thread_id, id, kind: 'call', call_id: id, tool_name, requested_at: now } as const
+  const row = { ...requested, status: 'early', answered_at: now, answer: answer ?? null } as const
   const result = await tx
     .insertInto('pending')
     .values(codec.toRow({ ...row, answer_digest: digest ?? null }))
@@ -193,7 +193,7 @@ export async function closeRequests(
 }
 
 /** Open requests, oldest first, of one thread or of all. */
-export async function openRequests(
+export async function listOpenRequests(
   db: Reader,
   { threadId, limit }: { readonly threadId?: string; readonly limit: number },
 ): Promise<readonly PendingRecord[]> {
@@ -215,7 +215,7 @@ export function requestFromRow(row: Selectable<Schema['pending']>): PendingRecor
 /** `waiting`: nothing has used the answer yet; `ended`: the call or child of the request ended without it. */
 type AnswerFate = 'waiting' | 'taken' | 'ended'
 
-/** What became of a recorded answer, judged by what its call or its thread has done since. */
+/** Whether a recorded answer was used, judged by the later rows of its call or its thread. */
 export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
   const child = deferredChildOf(request)
   if (child !== null) return fateOfChild(db, request.thread_id, child)
@@ -238,8 +238,8 @@ async function fateOfCall(db: Reader, request: PendingRecord, callId: string): P
   if (call === null || call.status === 'interrupted' || call.status === 'cancelled') return 'ended'
   if (call.status !== 'open') return 'taken'
   // A call may wait again, under a new request. An early result is no request.
-  const asked = (await requestsOfCall(db, threadId, callId)).filter(({ status }) => status !== 'early')
-  const newest = asked.at(-1)
+  const requests = (await requestsOfCall(db, threadId, callId)).filter(({ status }) => status !== 'early')
+  const newest = requests.at(-1)
   if (newest !== undefined && newest.id !== request.id) return 'taken'
   // The first operation of a call whose result comes from outside finishes when it makes the request.
   if (request.kind === 'call')

@@ -52,7 +52,7 @@ export async function findToolCall(
 }
 
 /** The calls that the nested step of a call made, in order. */
-export async function nestedToolCalls(
+export async function listNestedToolCalls(
   db: Reader,
   threadId: string,
   parentCallId: string,
@@ -131,7 +131,7 @@ export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promis
 }
 
 /** Open calls in the order of their steps and indexes, of one run or of all. */
-export async function openToolCalls(
+export async function listOpenToolCalls(
   db: Reader,
   threadId: string,
   run?: number,

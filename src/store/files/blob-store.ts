@@ -36,7 +36,7 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** A range, and how many bytes the blob has, if the caller knows that: of another size it is damaged. */
+/** A range of a blob. `size` is the expected size of the blob: one of another size is damaged. */
 interface PartOfBlob extends ByteRange {
   readonly size?: number
 }
@@ -60,7 +60,7 @@ export function digestOf(data: Uint8Array): string {
 }
 
 /** @throws for anything but a digest: it becomes a part of a path or key, and could otherwise point elsewhere. */
-export function checkedDigest(digest: string): string {
+export function checkDigest(digest: string): string {
   if (isDigest(digest)) return digest
   throw new Error(`Expected a SHA-256 digest of 64 hexadecimal digits, got ${digest.length} characters`)
 }
@@ -76,7 +76,7 @@ export function isDraftName(name: string): boolean {
 }
 
 /** Returns the range. @throws Error for a reversed range, or one without whole numbers */
-export function checkedRange<R extends ByteRange>(range: R): R {
+export function checkRange<R extends ByteRange>(range: R): R {
   const { start, end } = range
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return range
   throw new Error(`Expected a range of bytes such as { start: 0, end: 10 }, got ${start} to ${end}`)
@@ -86,7 +86,7 @@ export function checkedRange<R extends ByteRange>(range: R): R {
  * Passes the chunks on, and the last one only if all match the digest: a receiver that relies on the size, as HTTP does, must
  * not get all of a damaged blob. @throws StoreError `corrupt`
  */
-export async function* verified(
+export async function* verifyChunks(
   chunks: AsyncIterable<Uint8Array>,
   digest: string,
 ): AsyncIterable<Uint8Array> {
@@ -98,12 +98,12 @@ export async function* verified(
     hash.update(chunk)
     held = chunk
   }
-  if (hash.digest('hex') !== digest) throw damagedBlob(digest)
+  if (hash.digest('hex') !== digest) throw damagedBlobError(digest)
   if (held !== undefined) yield held
 }
 
 /** The error for a reader of damaged bytes. */
-export function damagedBlob(digest: string): StoreError {
+export function damagedBlobError(digest: string): StoreError {
   return new StoreError(
     'corrupt',
     `The bytes of blob ${digest} are not those written; restore it from a backup`,
@@ -111,12 +111,12 @@ export function damagedBlob(digest: string): StoreError {
 }
 
 /** The error for a writer of a file above LIMITS.fileBytes. */
-export function tooLargeFile(): StoreError {
+export function tooLargeFileError(): StoreError {
   const megabytes = LIMITS.fileBytes / 1024 / 1024
   return new StoreError('too_large', `Expected a file of at most ${megabytes} MB, got a larger one: split it`)
 }
 
-/** The number of blobs whose check is remembered; a forgotten one is read again. */
+/** The number of blobs whose check is remembered; a blob beyond it is read again. */
 const MOST_KNOWN = 10_000
 
 /** A version of the bytes of a blob: `version` changes with them. */

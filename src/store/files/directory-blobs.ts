@@ -8,15 +8,15 @@ import { LIMITS } from '../../protocol/limits.js'
 import { diskError, makeFolders } from '../disk.js'
 import { StoreError } from '../store-error.js'
 import {
-  checkedDigest,
-  checkedRange,
-  damagedBlob,
+  checkDigest,
+  checkRange,
+  damagedBlobError,
   digestOf,
   isDigest,
   isDraftName,
   rememberWholeBlobs,
-  tooLargeFile,
-  verified,
+  tooLargeFileError,
+  verifyChunks,
 } from './blob-store.js'
 import type { BlobStore, ByteRange, StoredBlob } from './blob-store.js'
 import type { Millis } from '../../protocol/time.js'
@@ -41,29 +41,29 @@ export async function openDirectoryBlobs(folder: string): Promise<BlobStore> {
   return {
     async write(data) {
       if (!(data instanceof Uint8Array)) return store(data)
-      if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
+      if (data.byteLength > LIMITS.fileBytes) throw tooLargeFileError()
       const blob = { digest: digestOf(data), size: data.byteLength }
       return (await onDisk(renew(pathOf(blob.digest), data))) ? blob : store([data])
     },
     async read(digest) {
-      const data = await onDisk(readWhole(pathOf(checkedDigest(digest))))
-      if (data !== null && digestOf(data) !== digest) throw damagedBlob(digest)
+      const data = await onDisk(readWhole(pathOf(checkDigest(digest))))
+      if (data !== null && digestOf(data) !== digest) throw damagedBlobError(digest)
       return data
     },
     async stream(digest, range) {
-      const path = pathOf(checkedDigest(digest))
-      const part = range === undefined ? undefined : checkedRange(range)
+      const path = pathOf(checkDigest(digest))
+      const part = range === undefined ? undefined : checkRange(range)
       const found = await onDisk(findBlobFile(path))
       if (found === null) return null
       // Opened by the first read: an unused stream must not hold a file open.
-      if (part === undefined) return verified(chunksOf(path), digest)
+      if (part === undefined) return verifyChunks(chunksOf(path), digest)
       const isWhole = () => whole.isWhole({ digest, version: versionOf(found), bytes: () => chunksOf(path) })
       const isDamaged = found.size !== (part.size ?? found.size) || !(await onDisk(isWhole()))
-      if (isDamaged) throw damagedBlob(digest)
+      if (isDamaged) throw damagedBlobError(digest)
       return chunksOf(path, part)
     },
     async delete(digest, writtenBefore = Infinity) {
-      const path = pathOf(checkedDigest(digest))
+      const path = pathOf(checkDigest(digest))
       const found = await onDisk(findBlobFile(path))
       if (found === null || found.mtimeMs >= writtenBefore) return false
       await onDisk(rm(path, { force: true }))
@@ -129,7 +129,7 @@ async function writeDraft(path: string, chunks: Chunks, onDisk: OnDisk): Promise
   try {
     for await (const chunk of chunks) {
       size += chunk.byteLength
-      if (size > LIMITS.fileBytes) throw tooLargeFile()
+      if (size > LIMITS.fileBytes) throw tooLargeFileError()
       hash.update(chunk)
       await onDisk(file.writeFile(chunk))
     }

@@ -21,6 +21,6 @@ test.each([
   expect(() => checkFileContent('/a.txt', data, mimeType)).toThrow(FileError)
 })
 
-test('a path that is no text is no path', () => {
+test('a path that is no string is refused', () => {
   for (const path of [7, null, undefined, {}, ['/a']]) expect(filePathProblem(path)).toContain('got no text')
 })

@@ -33,7 +33,7 @@ test.each([
   expect(filePathProblem(path)).toContain(reason)
 })
 
-test('a path is taken apart from the top', () => {
+test('folders above a path are listed from the top', () => {
   expect(foldersAbove('/a/b/c.txt')).toEqual(['/a', '/a/b'])
   expect(foldersAbove('/c.txt')).toEqual([])
   expect([folderOf('/a/b/c.txt'), folderOf('/c.txt')]).toEqual(['/a/b', '/'])

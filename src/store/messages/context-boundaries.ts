@@ -18,7 +18,7 @@ export interface BoundaryDetail {
   readonly cuts: number
 }
 
-/** Where the context of a side begins. */
+/** The beginning of the context of a side. */
 export interface Boundary {
   /** The first position that is still in the context. */
   readonly position: number

@@ -48,7 +48,7 @@ export async function deliverMessages(
         status: 'completed',
         run,
         step,
-        ...changedColumns(changed?.get(id)),
+        ...toChangedColumns(changed?.get(id)),
       })
       .where('thread_id', '=', threadId)
       .where('id', '=', id)
@@ -60,7 +60,7 @@ export async function deliverMessages(
   return delivered
 }
 
-function changedColumns(message: ChangedMessage | undefined) {
+function toChangedColumns(message: ChangedMessage | undefined) {
   if (message === undefined) return {}
   const { content, silent, metadata, attachments } = message
   return {
@@ -195,7 +195,7 @@ async function allocatePositions(tx: Writer, threadId: string, count: number): P
 }
 
 /** The messages among these that belong to a later run than this one, which has not ended: a reset in Temporal lost it. */
-export async function unanswered(
+export async function listUnanswered(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
   ids: readonly string[],

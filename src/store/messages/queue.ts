@@ -30,7 +30,7 @@ interface QueuedMessages {
 }
 
 /** The first queued messages, also silent ones, in the order in which their rows were written. */
-export async function queuedMessages(
+export async function listQueuedMessages(
   db: Reader,
   { threadId, length, limit }: QueuedMessages,
 ): Promise<readonly QueuedMessage[]> {
@@ -53,7 +53,7 @@ export async function queuedMessages(
 }
 
 /** The ids among these whose messages have a place in the transcript. */
-export async function deliveredAmong(
+export async function findDelivered(
   db: Reader,
   threadId: string,
   ids: readonly string[],

@@ -6,7 +6,7 @@ import type { Writer } from '../store.js'
 import { appendMessage } from './delivery.js'
 import type { Micros } from '../../protocol/time.js'
 
-/** What the runtime did. Clients group messages by it; models never receive such a line. */
+/** The act of the runtime that a line records. Clients group messages by it; models never receive such a line. */
 type StatusKind = 'handoff' | 'run_ended' | 'runtime_tool_invocation'
 
 /** The metadata of a status line. */

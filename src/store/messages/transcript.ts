@@ -248,7 +248,7 @@ export async function countModelSteps(
 }
 
 /** The last visible message with text or files that a model made in that run, of either side. */
-export async function lastReply(
+export async function findLastReply(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
 ): Promise<Message | null> {
@@ -277,7 +277,7 @@ export async function lastReply(
 /** At most this many answers are joined: a prompt asks for the rest of a truncated answer a few times only. */
 const MOST_PIECES = 50
 
-interface Words {
+interface LastAnswer {
   readonly content: string
   /** Whether the last answer is truncated by its limit of length. */
   readonly isCut: boolean
@@ -287,8 +287,8 @@ interface Words {
  * The last visible top-level answer of either side in a run; null if there is none. A truncated answer is joined with its
  * continuation. An answer with files alone has an empty text.
  */
-export async function lastWords(db: Reader, run: RunKey): Promise<Words | null> {
-  const [last, ...before] = await saidInRun(db, run)
+export async function readLastAnswer(db: Reader, run: RunKey): Promise<LastAnswer | null> {
+  const [last, ...before] = await selectAnswersOfRun(db, run)
     .select(['content', 'finish_reason', 'side'])
     .where((where) => where.or([where('content', '<>', ''), where('attachments', '<>', '[]')]))
     .orderBy('position', 'desc')
@@ -301,8 +301,8 @@ export async function lastWords(db: Reader, run: RunKey): Promise<Words | null> 
 }
 
 /** Paths of the newest files that models made in a run, in order: as many as one message may have. */
-export async function madeInRun(db: Reader, run: RunKey): Promise<readonly string[]> {
-  const rows = await saidInRun(db, run)
+export async function listFilesMadeInRun(db: Reader, run: RunKey): Promise<readonly string[]> {
+  const rows = await selectAnswersOfRun(db, run)
     .select('attachments')
     .where('sent_by', '=', 'model')
     .where('attachments', '<>', '[]')
@@ -314,7 +314,7 @@ export async function madeInRun(db: Reader, run: RunKey): Promise<readonly strin
   return [...new Set(files.map(({ path }) => path))].slice(-LIMITS.messageAttachments)
 }
 
-function saidInRun(db: Reader, { threadId, number }: RunKey) {
+function selectAnswersOfRun(db: Reader, { threadId, number }: RunKey) {
   return (
     db
       .selectFrom('messages')
@@ -336,7 +336,7 @@ interface LastFailure {
   readonly text: string
 }
 
-export async function lastFailure(
+export async function findLastFailure(
   db: Reader,
   { threadId, number }: RunKey,
   of: 'tool' | 'model',

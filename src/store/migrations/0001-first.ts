@@ -93,7 +93,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       attachments: 'text',
       reasoning_content: 'text?',
       finish_reason: 'text?',
-      // The parts of an answer, with what its provider wants back with each.
+      // The parts of an answer, with the provider data that goes back with each part.
       answer_parts: 'text?',
       prompt: 'text?',
       subagent_id: 'text?',
@@ -168,7 +168,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       session: 'text?',
       error: 'text?',
       context: 'text',
-      // Of the message that began it: the same trace for all its steps.
+      // Copied from the message that began the run, so that all steps belong to one trace.
       traceparent: 'text?',
     },
     key: ['thread_id', 'number'],
@@ -290,7 +290,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       value: 'text',
       key_id: 'text?',
       updated_at: 'big',
-      // Given to a child for itself and for all that it starts.
+      // The value applies to a child and to all threads that it starts.
       for_graph: 'int',
     },
     key: ['thread_id', 'name'],
@@ -362,7 +362,7 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
     index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
     index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
-    // Each start of a process asks whether it has the keys of all secrets.
+    // Each start of a process checks whether it has the keys of all secrets.
     index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),
     index('files_by_folder', 'files', ['thread_id', 'folder', 'name']),
     // The sweep looks for blobs that no file names any more.
@@ -385,7 +385,7 @@ function of(column: string): never {
 async function createPostgresParts(db: SchemaChanger): Promise<void> {
   await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
   await db.schema.createIndex('commits_by_time').on('commits').column('committed_at').execute()
-  // For `settledRows`.
+  // `settledRows` reads by this index.
   await db.schema.createIndex('events_by_writer').on('events').columns(['writer', 'id']).execute()
   for (const [table, percent] of Object.entries(FILLED))
     await sql`alter table ${sql.table(table)} set (fillfactor = ${sql.lit(percent)})`.execute(db)

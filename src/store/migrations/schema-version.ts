@@ -139,17 +139,17 @@ async function createInfo(db: Kysely<Schema & InfoSchema>, storeId: string): Pro
   await db.insertInto('schema_info').values({ version: 0, oldest_code: 0, store_id: storeId }).execute()
 }
 
-type Asked = Pick<Kysely<unknown>, 'getExecutor'>
+type Queryable = Pick<Kysely<unknown>, 'getExecutor'>
 
 /** The differences between databases that migrations need. */
 export interface SchemaDialect {
   readonly kind: 'sqlite' | 'postgres'
   /** The names of all tables, including those of other programs. */
-  tables(db: Asked): Promise<readonly string[]>
+  tables(db: Queryable): Promise<readonly string[]>
   /** Names of the columns of that table. */
-  columns(db: Asked, table: string): Promise<readonly string[]>
+  columns(db: Queryable, table: string): Promise<readonly string[]>
   /** Keeps other processes from migrating until the transaction ends. */
-  lock(tx: Asked): Promise<void>
+  lock(tx: Queryable): Promise<void>
   /** Advice for a database with tables of another program. */
   readonly elsewhere: string
 }

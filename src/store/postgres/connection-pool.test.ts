@@ -7,14 +7,14 @@ import {
   PREPARED_STATEMENTS,
 } from './connection-pool.js'
 
-test('each text has a name of its own, and keeps it', () => {
+test('each statement has its own name, and keeps it', () => {
   const nameOf = createStatementNames()
   const [first, second] = [nameOf('select $1'), nameOf('select $2')]
   expect(first).not.toBe(second)
   expect(nameOf('select $1')).toBe(first)
 })
 
-test('texts beyond the limit go without', () => {
+test('statements beyond the limit have no name', () => {
   const nameOf = createStatementNames()
   const texts = Array.from({ length: PREPARED_STATEMENTS + 1 }, (_, length) => `select $${length + 1}`)
   const names = texts.map(nameOf)
@@ -36,6 +36,6 @@ test('different texts are stored differently', () => {
   expect(encodeText('plain')).toBe('plain')
 })
 
-test('a connection that is lost while nobody listens does not end the process', () => {
+test('the error event of a lost connection does not end the process', () => {
   expect(() => new GuardedClient().emit('error', new Error('Connection terminated'))).not.toThrow()
 })

@@ -25,7 +25,7 @@ import type { PostgresPlace } from './postgres-place.js'
 /** A lock held longer belongs to a session that hangs: three tries fit into the patience. */
 const LOCK_TIMEOUT = 10_000
 
-/** A transaction of a process that stands still locks its rows for others. */
+/** A transaction of a suspended process keeps its rows locked for others. */
 const IDLE_IN_TRANSACTION = 60_000
 
 interface PoolLimits {
@@ -38,7 +38,7 @@ interface PoolLimits {
   readonly silence: number | null
   /** Whether the server plans a prepared statement for its values each time. */
   readonly plansEach: boolean
-  /** Whether callers of the same moment share a connection: for single reads, which need no connection of their own. */
+  /** Whether callers of one turn of the event loop share a connection: for single reads, which need no connection of their own. */
   readonly shares: boolean
 }
 
@@ -165,7 +165,7 @@ function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): Sha
   let timer: NodeJS.Timeout | undefined
 
   /** Counts statements in flight, and restarts the timer for the next answer. */
-  function wait(more: 1 | -1): void {
+  function countInFlight(more: 1 | -1): void {
     inFlight += more
     if (silence === null || (more === 1 && inFlight > 1)) return
     clearTimeout(timer)
@@ -185,7 +185,7 @@ function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): Sha
     const values = parameters.map(encodeParameter)
     // Statements without values are `commit` and the like, which need no plan.
     const name = values.length === 0 ? undefined : nameOf(sql)
-    wait(1)
+    countInFlight(1)
     try {
       const statement = { text: sql, values, ...(name !== undefined && { name }) }
       corkUntilNextTick(client)
@@ -197,13 +197,13 @@ function createSharedClient(client: PoolClient, { silence, nameOf }: Guard): Sha
       outdated ||= isOutdatedPlan(error)
       throw error
     } finally {
-      wait(-1)
+      countInFlight(-1)
     }
   }
   return {
     // The other overload is for cursors, which are not used.
     query: query as PostgresPoolClient['query'],
-    // Its prepared plans are of the schema before a migration: a new connection plans anew.
+    // The prepared plans of this connection are outdated: a new connection plans again.
     release(destroy) {
       outdated ||= destroy === true
       users -= 1
@@ -229,7 +229,7 @@ function corkUntilNextTick({ connection: { stream } }: PoolClient): void {
   process.nextTick(() => stream.uncork())
 }
 
-/** The pool makes only clients of this class. */
+/** All clients of the pool are of this class. */
 function destroyConnection(client: PoolClient): void {
   if (client instanceof GuardedClient) client.destroy()
 }

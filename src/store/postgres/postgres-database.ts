@@ -79,7 +79,7 @@ export async function openPostgres(
     read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
       const { result, threadIds } = await withStoreErrors(transact(work))
-      watching.committed(threadIds)
+      watching.announceCommit(threadIds)
       if (performance.now() - sweptAt > COMMIT_MARK_SWEEP) {
         sweptAt = performance.now()
         // Not awaited: after a failure the next sweep deletes these rows too.

@@ -38,11 +38,11 @@ test.each([
   ['Client has encountered a connection error and is not queryable', 'unavailable'],
   ['Client was closed and is not queryable', 'unavailable'],
   ['The server does not support SSL connections', 'unavailable'],
-])('what pg says without a code is known: %s', (message, kind) => {
+])('an error of pg without a code is recognized: %s', (message, kind) => {
   expect(asStoreError(new Error(message), 'db')).toMatchObject({ code: kind })
 })
 
-test('a broken constraint stays the bug that it is', () => {
+test('a violated constraint is a bug and stays unchanged', () => {
   for (const bug of [coded('23505'), coded('42601'), new Error('other'), 'text']) {
     expect(asStoreError(bug, 'db')).toBe(bug)
     expect(isPassing(bug)).toBe(false)
@@ -56,7 +56,7 @@ test('conflicts and lost connections are tried again', () => {
   expect(isPassing(coded('ENOTFOUND'))).toBe(false)
 })
 
-test('a plan of before a migration is passing, what is not supported is not', () => {
+test('a plan from before a migration is passing, an unsupported feature is not', () => {
   const outdated = Object.assign(coded('0A000'), { routine: 'RevalidateCachedQuery' })
   expect([isOutdatedPlan(outdated), isPassing(outdated)]).toEqual([true, true])
   expect([isOutdatedPlan(coded('0A000')), isPassing(coded('0A000'))]).toEqual([false, false])

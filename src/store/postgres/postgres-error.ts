@@ -105,7 +105,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(codeOf(error) ?? '')
 }
 
-/** The server has never begun the transaction that it is asked for. */
+/** The server has never begun the transaction whose status was queried. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023'
 }

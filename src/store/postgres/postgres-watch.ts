@@ -17,8 +17,8 @@ export const WATCH_FALLBACK = 1_000
 /** Watches commits of this and other processes. */
 interface PostgresWatch {
   readonly watch: Store['watch']
-  /** This process committed events or deltas of these threads. */
-  committed(threadIds: ReadonlySet<string>): void
+  /** Announces that this process committed events or deltas of these threads. */
+  announceCommit(threadIds: ReadonlySet<string>): void
   /** Calls all listeners once more, so that waiting readers find the store closed. */
   end(): Promise<void>
 }
@@ -41,7 +41,7 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
     const now = await progressOf(reader, watchers.threadIds)
     const changed = [...now].filter(([threadId, progress]) => seen.get(threadId) !== progress)
     seen = now
-    watchers.tell(changed.map(([threadId]) => threadId))
+    watchers.notify(changed.map(([threadId]) => threadId))
   }
 
   function lookSoon(): void {
@@ -53,7 +53,7 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
     timer = undefined
     looking = true
     // The watchers read next, and meet the error where it can be handled.
-    await look().catch(() => watchers.tellAll())
+    await look().catch(() => watchers.notifyAll())
     looking = false
     lookSoon()
   }
@@ -63,8 +63,8 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
       const end = watchers.add(threadId, listen)
       // When the connection begins to listen, all watchers look for earlier commits.
       listener ??= listenTo(place, {
-        received: announcer.others((threadIds) => watchers.tell(threadIds)),
-        listening: () => watchers.tellAll(),
+        onNotification: announcer.fromOthers((threadIds) => watchers.notify(threadIds)),
+        onListening: () => watchers.notifyAll(),
       })
       lookSoon()
       return () => {
@@ -74,15 +74,15 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
         timer = undefined
       }
     },
-    committed(threadIds) {
+    announceCommit(threadIds) {
       if (threadIds.size === 0) return
-      watchers.tell(threadIds)
+      watchers.notify(threadIds)
       announcer.announce(threadIds)
     },
     async end() {
       ended = true
       clearTimeout(timer)
-      watchers.tellAll()
+      watchers.notifyAll()
       await Promise.all([announcer.end(), listener?.end()])
     },
   }
@@ -106,8 +106,8 @@ const PAYLOAD_BYTES = 7_900
 interface Announcer {
   /** Notifies other processes: at once, or shortly after the last notification, together with what is committed until then. */
   announce(threadIds: Iterable<string>): void
-  /** Passes on the notifications of other processes only. */
-  others(tell: (threadIds: readonly string[]) => void): (payload: string) => void
+  /** Makes a handler of notifications that passes on only those of other processes. */
+  fromOthers(notify: (threadIds: readonly string[]) => void): (payload: string) => void
   /** Sends the remaining notifications. */
   end(): Promise<void>
 }
@@ -122,7 +122,8 @@ function createAnnouncer(db: Kysely<Schema>): Announcer {
   async function sendNotifications(): Promise<void> {
     const ids = [...waiting]
     waiting.clear()
-    for (const payload of payloads(self, ids)) await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
+    for (const payload of packPayloads(self, ids))
+      await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
   }
 
   /** Ignores failures: watchers find the commits by their own reads. */
@@ -141,31 +142,31 @@ function createAnnouncer(db: Kysely<Schema>): Announcer {
       for (const threadId of threadIds) waiting.add(threadId)
       notifying ??= notifySoon()
     },
-    others: (tell) => (payload) => {
-      const [from, ...threadIds] = received(payload)
-      if (from !== self) tell(threadIds)
+    fromOthers: (notify) => (payload) => {
+      const [from, ...threadIds] = parsePayload(payload)
+      if (from !== self) notify(threadIds)
     },
     end: async () => notifying,
   }
 }
 
-/** JSON, because ids may contain blanks, and characters that PostgreSQL cannot store. */
-function payloads(self: string, ids: readonly string[]): readonly string[] {
-  const said: string[] = []
+/** Payloads are JSON, because ids may contain blanks, and characters that PostgreSQL cannot store. */
+function packPayloads(self: string, ids: readonly string[]): readonly string[] {
+  const full: string[] = []
   let payload = ''
   for (const id of ids) {
     const more = `,${JSON.stringify(id)}`
     if (payload === '' || Buffer.byteLength(encodeText(payload + more)) >= PAYLOAD_BYTES) {
-      if (payload !== '') said.push(`${payload}]`)
+      if (payload !== '') full.push(`${payload}]`)
       payload = `[${JSON.stringify(self)}`
     }
     payload += more
   }
-  return payload === '' ? said : [...said, `${payload}]`]
+  return payload === '' ? full : [...full, `${payload}]`]
 }
 
-/** Empty for a payload of another program on this channel, or of another version of this one. */
-function received(payload: string): readonly string[] {
+/** Returns nothing for a payload of another program on this channel, or of another version of this one. */
+function parsePayload(payload: string): readonly string[] {
   try {
     const parsed: unknown = JSON.parse(decodeText(payload))
     return Array.isArray(parsed) ? parsed.filter((one) => typeof one === 'string') : []
@@ -182,13 +183,13 @@ interface Listener {
 }
 
 interface Listening {
-  readonly received: (payload: string) => void
+  readonly onNotification: (payload: string) => void
   /** Called when the connection listens, for the first time or again after it was lost. */
-  readonly listening: () => void
+  readonly onListening: () => void
 }
 
-/** One connection that receives the notifications. It is made anew whenever it is lost. */
-function listenTo(place: PostgresPlace, { received, listening }: Listening): Listener {
+/** Opens a connection that receives notifications, and opens it again whenever it is lost. */
+function listenTo(place: PostgresPlace, { onNotification, onListening }: Listening): Listener {
   let client: GuardedClient | undefined
   let timer: NodeJS.Timeout | undefined
   let pause = FIRST_PAUSE
@@ -198,22 +199,22 @@ function listenTo(place: PostgresPlace, { received, listening }: Listening): Lis
   async function connect(): Promise<void> {
     const fresh = new GuardedClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
     client = fresh
-    fresh.on('notification', ({ payload = '' }) => received(payload))
+    fresh.on('notification', ({ payload = '' }) => onNotification(payload))
     fresh.once('end', () => {
-      if (client === fresh) again()
+      if (client === fresh) reconnectSoon()
     })
     try {
       await fresh.connect()
       await fresh.query(`listen ${CHANNEL}`)
       pause = FIRST_PAUSE
-      listening()
+      onListening()
     } catch {
       await fresh.end().catch(() => undefined)
-      again()
+      reconnectSoon()
     }
   }
 
-  function again(): void {
+  function reconnectSoon(): void {
     if (ended || timer !== undefined) return
     timer = setTimeout(() => {
       timer = undefined

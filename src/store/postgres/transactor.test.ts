@@ -23,14 +23,14 @@ function crowd(most: number) {
   }
 }
 
-test('while all win, ever more run side by side, up to the most', async () => {
+test('without conflicts more and more transactions run concurrently, up to the limit', async () => {
   const run = crowd(9)
   expect(await run(20)).toBe(4)
   await run(2_000)
   expect(await run(50)).toBe(9)
 })
 
-test('those that lose to each other run one after the other, and side by side again when they win', async () => {
+test('after conflicts transactions run one after the other, and concurrently again when none conflict', async () => {
   const run = crowd(9)
   await run(20, true)
   expect(await run(10)).toBe(1)
@@ -38,7 +38,7 @@ test('those that lose to each other run one after the other, and side by side ag
   expect(await run(50)).toBeGreaterThan(3)
 })
 
-test('what fails otherwise changes nothing', async () => {
+test('an error that is no conflict does not change the concurrency', async () => {
   const inTurn = createConcurrency({ most: 9, isLoss: () => false })
   const fail = () => Promise.reject(new Error('no row'))
   for (let time = 0; time < 50; time += 1) await expect(inTurn(fail, soon())).rejects.toThrow('no row')
@@ -54,7 +54,7 @@ test('what fails otherwise changes nothing', async () => {
   await Promise.all(all)
 })
 
-test('one that hangs keeps others out for a second', async () => {
+test('a transaction that hangs blocks others for one second at most', async () => {
   const inTurn = createConcurrency({ most: 1, isLoss: () => true })
   const hanging = inTurn(() => delay(2_500), soon())
   const began = performance.now()
@@ -64,7 +64,7 @@ test('one that hangs keeps others out for a second', async () => {
   await hanging
 })
 
-test('who waited too long leaves the line', async () => {
+test('a waiter leaves the queue at its deadline', async () => {
   const inTurn = createConcurrency({ most: 1, isLoss: () => true })
   const first = inTurn(() => delay(50), soon())
   const late = inTurn(() => Promise.resolve('late'), performance.now() + 5)

@@ -23,12 +23,12 @@ import { isConflict, isLost, isPassing, isUnknownTransaction } from './postgres-
 /** How long a write that has lost too often waits for its turn: all others wait behind it. */
 const TURN_LOCK_TIMEOUT = 500
 
-/** How long a transaction whose turn it is may stand still with its process. */
+/** How long a transaction that has its turn may be idle, for example because its process is suspended. */
 const TURN_IDLE_TIMEOUT = 5_000
 
 const FIRST_PAUSE = 5
 
-/** A server that restarts is back within seconds. */
+/** A server restarts within seconds. */
 const LONGEST_PAUSE = 500
 
 /** A transaction that lost this often is too long for its competitors: on a busy machine shorter ones win each time, for minutes. */
@@ -55,7 +55,7 @@ interface TransactorLimits {
 
 /**
  * Makes the function that runs transactions. They are SERIALIZABLE: `work` runs again after a conflict. A transaction takes
- * effect once, whatever happens to connection and server: if the answer to a commit is lost, its commit mark tells whether it
+ * effect once, whatever happens to connection and server: if the answer to a commit is lost, its commit mark decides whether it
  * happened. A transaction that loses again and again gets a turn alone.
  */
 export function createTransactor(
@@ -75,8 +75,8 @@ export function createTransactor(
         try {
           // Every second time: if a hanging session holds the turn, the transaction still competes with the others.
           const alone = lost >= LOST_OFTEN && (tries += 1) % 2 === 1
-          const begun = (one: Writer) => void (tx = one)
-          return await inTurn(() => attempt(place, { work, alone, begun }, deadline), deadline)
+          const onBegin = (one: Writer) => void (tx = one)
+          return await inTurn(() => attempt(place, { work, alone, onBegin }, deadline), deadline)
         } catch (error) {
           if (!isPassing(error) || performance.now() + pause > deadline) throw error
           if (isConflict(error)) lost += 1
@@ -117,22 +117,22 @@ interface Attempt<T> {
   readonly work: (tx: Writer) => Promise<T>
   /** No other transaction that changes a thread may commit before it. */
   readonly alone: boolean
-  readonly begun: (tx: Writer) => void
+  readonly onBegin: (tx: Writer) => void
 }
 
 async function attempt<T>(
   place: TransactionPlace,
-  { work, alone, begun }: Attempt<T>,
+  { work, alone, onBegin }: Attempt<T>,
   deadline: number,
 ): Promise<Committed<T>> {
   let committing: Committing<T> | undefined
   try {
     return await runTransaction(place, async (tx) => {
-      begun(tx)
+      onBegin(tx)
       // First, so that its snapshot is taken when it has its turn.
       if (alone) await takeTurn(tx)
       const result = await work(tx)
-      // Sent behind the pipelined statements, whose answers come first.
+      // The statement is sent after the pipelined ones, and answered after them.
       const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
       committing = { result, threadIds: changesIn(tx), mark }
       return committing
@@ -149,12 +149,12 @@ async function attempt<T>(
   }
 }
 
-/** @throws an error that is never retried if the server cannot tell: the commit may have happened */
+/** @throws an error that is never retried if the server does not answer in time: the commit may have happened */
 async function lookForMark(database: Kysely<Schema>, mark: CommitMark, deadline: number): Promise<boolean> {
   try {
     return await retryPassing(() => isCommitted(database, mark), deadline)
   } catch (error) {
-    throw isPassing(error) ? undecided(error) : error
+    throw isPassing(error) ? undecidedError(error) : error
   }
 }
 
@@ -203,7 +203,7 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
   let inside = 0
   let shrunk = 0
 
-  function letIn(): void {
+  function admitWaiting(): void {
     while (inside < Math.floor(allowed)) {
       const next = line.next()
       if (next === undefined) return
@@ -220,7 +220,7 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
       isInside = false
       clearTimeout(timer)
       inside -= 1
-      letIn()
+      admitWaiting()
     }
     const timer = setTimeout(leave, LEASE)
     return leave
@@ -228,7 +228,7 @@ export function createConcurrency({ most, isLoss }: Limits): InTurn {
 
   return async (work, deadline) => {
     const turn = line.wait(deadline)
-    letIn()
+    admitWaiting()
     await turn
     const leave = lease()
     const before = shrunk
@@ -288,7 +288,7 @@ function createLanes(): Lanes {
 const COMMIT_MARK_AGE = 3_600_000_000
 
 /**
- * Tells whether a commit happened whose answer was lost. The number of the transaction alone cannot: a server that is killed
+ * Decides whether a commit happened whose answer was lost. The number of the transaction alone is not enough: a server that is killed
  * reuses the numbers of transactions that had not reached the disk, so the commit of another transaction could be taken for
  * ours. Therefore each transaction writes a row, which exists if and only if the rest of the transaction does.
  */
@@ -315,8 +315,8 @@ export async function leaveMark(tx: Writer): Promise<CommitMark | null> {
 }
 
 /**
- * Waits until the server knows: the session that lost its client may still be committing.
- * @throws `undecided` if the mark may have been deleted since, because the process was suspended for longer
+ * Waits until the transaction has ended: the session that lost its client may still be committing.
+ * @throws `undecidedError` if the mark may have been deleted since, because the process was suspended for longer
  */
 export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): Promise<boolean> {
   let status = await transactionStatus(database, mark.transaction)
@@ -326,12 +326,12 @@ export async function isCommitted(database: Kysely<Schema>, mark: CommitMark): P
     select exists (select from commits where id = ${mark.id}) as found,
       ${now} - ${mark.at}::bigint >= ${COMMIT_MARK_AGE}::bigint as old`.execute(database)
   const { found, old } = rows[0] ?? { found: false, old: true }
-  if (!found && old && status !== 'aborted') throw undecided()
+  if (!found && old && status !== 'aborted') throw undecidedError()
   return found
 }
 
 /** An error that is not passing: the caller must find out whether the work was done before it repeats it. */
-function undecided(cause?: unknown): StoreError {
+function undecidedError(cause?: unknown): StoreError {
   return new StoreError(
     'unavailable',
     'Expected the database to say what became of a commit whose answer was lost, got no answer in time: it may be done',
@@ -339,7 +339,7 @@ function undecided(cause?: unknown): StoreError {
   )
 }
 
-/** The status of a transaction; null if the server does not know it, also after a failover to a standby that was behind. */
+/** The status of a transaction; null if the server has no record of it, also after a failover to a standby that was behind. */
 export async function transactionStatus(
   database: Kysely<Schema>,
   transaction: string,

@@ -13,12 +13,12 @@ import { toMillis } from '../../protocol/time.js'
 
 type ReopenedChildren = Pick<ReopenedThread, 'open' | 'deferred' | 'groups'>
 
-export async function reopenedChildren(
+export async function readReopenedChildren(
   db: Reader,
   threadId: string,
   children: readonly ChildRecord[],
 ): Promise<ReopenedChildren> {
-  const written = await writtenCalls(db, threadId)
+  const written = await listMessageCalls(db, threadId)
   const open: ReopenedChild[] = []
   for (const child of children)
     if (child.closed_at === null && child.status !== 'deferred')
@@ -28,8 +28,8 @@ export async function reopenedChildren(
     open: open
       .toSorted((one, other) => Number(other.invocations.length > 0) - Number(one.invocations.length > 0))
       .slice(0, LIMITS.openChildren),
-    deferred: await deferredOf(db, threadId, children),
-    groups: await untoldGroups(db, { threadId, children, open }),
+    deferred: await readDeferred(db, threadId, children),
+    groups: await readUndeliveredGroups(db, { threadId, children, open }),
   }
 }
 
@@ -38,13 +38,13 @@ async function openChild(
   { reference, resumable, call_id: callId }: ChildRecord,
   written: readonly GivenCall[],
 ): Promise<ReopenedChild> {
-  const { count, answered } = await reportsOf(db, reference)
+  const { count, answered } = await readReports(db, reference)
   const given = [callId, ...written.filter((call) => call.reference === reference).map((call) => call.callId)]
   const invocations = given.filter((id) => !answered.has(id)).slice(-LIMITS.invocationsPerChild)
   return { reference, resumable, invocations, reports: count }
 }
 
-async function deferredOf(
+async function readDeferred(
   db: Reader,
   threadId: string,
   children: readonly ChildRecord[],
@@ -83,8 +83,8 @@ interface Groups {
   readonly open: readonly ReopenedChild[]
 }
 
-/** Groups of children whose ends neither the result of their call nor a message has delivered. */
-async function untoldGroups(
+/** Groups of children whose ends were delivered neither by the result of their call nor by a message. */
+async function readUndeliveredGroups(
   db: Reader,
   { threadId, children, open }: Groups,
 ): Promise<ReopenedThread['groups']> {
@@ -92,7 +92,8 @@ async function untoldGroups(
   const groups: { callId: string; references: readonly string[] }[] = []
   for (const callId of ids) {
     const members = children.filter((child) => child.spawn_group_id === callId)
-    if (await isTold(db, { threadId, callId, blocking: members.some(({ blocking }) => blocking) })) continue
+    if (await isDelivered(db, { threadId, callId, blocking: members.some(({ blocking }) => blocking) }))
+      continue
     const owing = open.filter(({ invocations }) => invocations.includes(callId))
     const references = members.map(({ reference }) => reference)
     groups.push({
@@ -103,7 +104,7 @@ async function untoldGroups(
   return groups.slice(-LIMITS.openChildren)
 }
 
-async function isTold(
+async function isDelivered(
   db: Reader,
   { threadId, callId, blocking }: { threadId: string; callId: string; blocking: boolean },
 ): Promise<boolean> {
@@ -114,7 +115,7 @@ async function isTold(
     .where('digest', '=', `group:${callId}`)
     .executeTakeFirst()
   if (message !== undefined) return true
-  // The call was taken back: no one waits for its group.
+  // The call was withdrawn: nothing waits for its group.
   const answer = (await findOperation(db, threadId, callId))?.answer as { readonly type?: string } | null
   if (answer?.type === 'end') return true
   if (!blocking) return false
@@ -136,7 +137,7 @@ interface GivenCall {
 }
 
 /** The calls that sent messages to existing children, in order. */
-export async function writtenCalls(db: Reader, parentThreadId: string): Promise<readonly GivenCall[]> {
+export async function listMessageCalls(db: Reader, parentThreadId: string): Promise<readonly GivenCall[]> {
   const rows = await db
     .selectFrom('operations')
     .select(['id', 'answer'])
@@ -149,9 +150,9 @@ export async function writtenCalls(db: Reader, parentThreadId: string): Promise<
     .execute()
   return rows.flatMap(({ id, answer }): readonly GivenCall[] => {
     // Written by prepareMessage: the store's boundary.
-    const said = JSON.parse(answer ?? '{}') as Partial<GivenCall> & { readonly type?: string }
-    if (said.type !== 'message' || said.reference === undefined) return []
-    return [{ callId: id, reference: said.reference, messageId: said.messageId ?? null }]
+    const sent = JSON.parse(answer ?? '{}') as Partial<GivenCall> & { readonly type?: string }
+    if (sent.type !== 'message' || sent.reference === undefined) return []
+    return [{ callId: id, reference: sent.reference, messageId: sent.messageId ?? null }]
   })
 }
 
@@ -167,25 +168,26 @@ interface Reported {
   readonly last: Omit<ChildReport, 'reference'> | null
 }
 
-export async function reportsOf(db: Reader, reference: string): Promise<Reported> {
+/** Reads the reports of a child from its own operations. */
+export async function readReports(db: Reader, reference: string): Promise<Reported> {
   const rows = await db
     .selectFrom('operations')
     .select(['number', 'detail', 'started_at'])
     .where('thread_id', '=', reference)
     .where('kind', '=', 'report')
     .execute()
-  const answered = new Set(rows.flatMap(({ detail }) => namedBy(detail)))
+  const answered = new Set(rows.flatMap(({ detail }) => invocationsIn(detail)))
   const count = Math.max(0, ...rows.map(({ number }) => number ?? 0))
   const at = Math.max(0, ...rows.map((row) => row.started_at))
-  return { count, answered, at, last: count === 0 ? null : await reportOf(db, reference, count) }
+  return { count, answered, at, last: count === 0 ? null : await readReport(db, reference, count) }
 }
 
-function namedBy(detail: string | null): readonly string[] {
+function invocationsIn(detail: string | null): readonly string[] {
   // Written by deliverReport: the store's boundary.
   return (JSON.parse(detail ?? '{}') as Partial<ChildReport>).invocations ?? []
 }
 
-async function reportOf(db: Reader, reference: string, report: number): Promise<Reported['last']> {
+async function readReport(db: Reader, reference: string, report: number): Promise<Reported['last']> {
   const operation = await findOperation(db, reference, reportOperationId(report))
   const answer = operation?.answer as DeliverReportAnswer | null | undefined
   if (operation === null || answer?.type !== 'delivered') return null

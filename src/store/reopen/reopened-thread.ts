@@ -1,7 +1,7 @@
 /**
  * Owns: the state with which a lost thread is reopened, and the end of what was in flight in it.
  *
- * Does not own: whether a thread is lost (the client asks Temporal), and how the workflow goes on (`reopenThread` of
+ * Does not own: whether a thread is lost (the client queries Temporal), and how the workflow goes on (`reopenThread` of
  * `thread/continue-as-new.ts`).
  *
  * Invariants:
@@ -16,7 +16,7 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import type { LastRun } from '../../protocol/status.js'
 import { closeOpenCalls } from '../calls/close-open-calls.js'
-import { deferredChildOf, openRequests } from '../calls/requests.js'
+import { deferredChildOf, listOpenRequests } from '../calls/requests.js'
 import { unpackEvents } from '../event-rows.js'
 import { appendEvents } from '../events.js'
 import { fact } from '../../protocol/facts.js'
@@ -24,17 +24,17 @@ import type { Fact } from '../../protocol/facts.js'
 import { highestNumbers } from '../operations.js'
 import type { Reader, Writer } from '../store.js'
 import { findChild, listChildren } from '../threads/children.js'
-import { scheduledEffects } from '../threads/effects.js'
+import { listScheduledEffects } from '../threads/effects.js'
 import { endOpenRuns, lastRun } from '../threads/runs.js'
 import type { RunRecord } from '../threads/runs.js'
 import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
-import { reopenedChildren, reportsOf, writtenCalls } from './reopened-children.js'
+import { readReopenedChildren, readReports, listMessageCalls } from './reopened-children.js'
 import type { Micros, Millis } from '../../protocol/time.js'
 import { toMillis } from '../../protocol/time.js'
 
 interface Reopening {
-  /** A run was in flight, and `cutRun` has ended it. */
+  /** A run was in flight, and `endLostRun` has ended it. */
   readonly cut: boolean
   readonly now: Micros
 }
@@ -52,23 +52,23 @@ export async function readReopened(
   const run = await lastRun(db, id)
   const numbers = await highestNumbers(db, id)
   const children = await listChildren(db, id)
-  const effects = await scheduledEffects(db, id)
-  // A reopening that came no further than its rows has recorded the side that acts next.
+  const effects = await listScheduledEffects(db, id)
+  // An earlier reopening that ended after it wrote its rows has recorded the side that acts next.
   const wasCut = cut || settled?.side !== undefined
-  const request = wasCut ? null : await blockedOn(db, id)
+  const request = wasCut ? null : await findBlockingRequest(db, id)
   const goesOn = wasCut && run !== null && !(await hasEnded(db, thread, run))
   const parked = !wasCut && (thread.status === 'stopped' || thread.status === 'blocked')
   return {
-    ...(await actingAgent(db, thread)),
-    ...(await reopenedChildren(db, id, children)),
-    ...(await asChild(db, thread)),
+    ...(await findActingAgent(db, thread)),
+    ...(await readReopenedChildren(db, id, children)),
+    ...(await readChildState(db, thread)),
     runs: Math.max(numbers.runs, run?.number ?? 0),
     settles: numbers.settles,
-    // The thread has numbered fewer items than milliseconds have gone by.
+    // Items are numbered more slowly than milliseconds pass, so the time is above every number in use.
     items: toMillis(now),
     children: children.length,
     effects: effects.slice(0, LIMITS.effects).map((effect) => [effect.id, toMillis(effect.due_at)] as const),
-    ...(goesOn && { side: (!cut && settled?.side) || (await actingSide(db, id)) }),
+    ...(goesOn && { side: (!cut && settled?.side) || (await findActingSide(db, id)) }),
     ...(parked && { stopped: true as const }),
     ...(request === null ? {} : { request }),
     ...(run?.ended_at == null ? {} : { lastRun: lastRunOf(run, run.ended_at) }),
@@ -85,7 +85,7 @@ async function hasEnded(
   thread: ThreadRecord,
   { number, started_at: at }: RunRecord,
 ): Promise<boolean> {
-  if (thread.parent_thread_id !== null) return (await reportsOf(db, thread.id)).at >= at
+  if (thread.parent_thread_id !== null) return (await readReports(db, thread.id)).at >= at
   const ended = await db
     .selectFrom('tool_calls')
     .select('id')
@@ -96,37 +96,37 @@ async function hasEnded(
   return ended !== undefined
 }
 
-async function blockedOn(
+async function findBlockingRequest(
   db: Reader,
   threadId: string,
 ): Promise<NonNullable<ReopenedThread['request']> | null> {
-  const open = await openRequests(db, { threadId, limit: LIMITS.openChildren })
+  const open = await listOpenRequests(db, { threadId, limit: LIMITS.openChildren })
   const request = open.find((candidate) => candidate.call_id === null && deferredChildOf(candidate) === null)
   return request === undefined ? null : { id: request.id, requestedAt: toMillis(request.requested_at) }
 }
 
-type AsChild = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
+type ChildState = Pick<ReopenedThread, 'reports' | 'invocations' | 'report'>
 
-/** The calls of the parent that it has not answered, and its last report. A parent that learned of the loss gets neither. */
-async function asChild(db: Reader, thread: ThreadRecord): Promise<AsChild> {
+/** The calls of the parent that the child has not answered, and its last report. A parent that recorded the loss gets neither. */
+async function readChildState(db: Reader, thread: ThreadRecord): Promise<ChildState> {
   const { id, parent_thread_id: parentThreadId } = thread
-  const reported = await reportsOf(db, id)
+  const reported = await readReports(db, id)
   const reports = reported.count
   if (parentThreadId === null) return { reports, invocations: [] }
   const entry = await findChild(db, parentThreadId, id)
   if (entry !== null && entry.closed_at !== null && reported.last?.closes !== true)
     return { reports, invocations: [] }
-  const invocations = await takenCalls(db, thread, reported.answered)
+  const invocations = await listTakenCalls(db, thread, reported.answered)
   return { reports, invocations, ...(reported.last !== null && { report: reported.last }) }
 }
 
 /** Unanswered calls whose message is in the transcript. A queued message brings its call with its signal. */
-async function takenCalls(
+async function listTakenCalls(
   db: Reader,
   thread: ThreadRecord,
   answered: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const given = await callsGiven(db, thread)
+  const given = await listGivenCalls(db, thread)
   const open = given.filter(({ callId }) => !answered.has(callId))
   const taken: string[] = []
   for (const { callId, messageId } of open)
@@ -137,12 +137,12 @@ async function takenCalls(
 type ChildOf = Pick<ThreadRecord, 'id' | 'parent_thread_id' | 'parent_call_id'>
 
 /** All calls of the parent to this thread, each with its message here. The first one started the thread. */
-export async function callsGiven(
+export async function listGivenCalls(
   db: Reader,
   { id, parent_thread_id: parentThreadId, parent_call_id: firstCall }: ChildOf,
 ): Promise<readonly { readonly callId: string; readonly messageId: string | null }[]> {
   if (parentThreadId === null || firstCall === null) return []
-  const written = (await writtenCalls(db, parentThreadId)).filter(({ reference }) => reference === id)
+  const written = (await listMessageCalls(db, parentThreadId)).filter(({ reference }) => reference === id)
   const messageId = (await findChild(db, parentThreadId, id))?.message_id ?? null
   return [{ callId: firstCall, messageId }, ...written]
 }
@@ -159,15 +159,15 @@ async function isPlaced(db: Reader, threadId: string, messageId: string): Promis
 
 interface ActingAgent {
   readonly agent: string
-  /** Sides whose prompts have been active under it. */
+  /** Sides whose prompts have been active under this agent. */
   readonly activated: readonly Side[]
 }
 
 /** The agent of the thread and its active sides: those of the last settle, updated by what later runs committed. */
-async function actingAgent(db: Reader, { id, agent, settled }: ThreadRecord): Promise<ActingAgent> {
+async function findActingAgent(db: Reader, { id, agent, settled }: ThreadRecord): Promise<ActingAgent> {
   const { run = 0, agent: settledAgent = agent, activated = [] } = settled ?? {}
   const start: ActingAgent = { agent: settledAgent, activated }
-  return (await committedSince(db, id, run)).reduce(actsAfter, start)
+  return (await readCommittedSince(db, id, run)).reduce(applyCommitted, start)
 }
 
 interface Committed {
@@ -177,7 +177,7 @@ interface Committed {
 }
 
 /** What later runs committed, in the order of their steps; within a step the activation, the answer of the model, its calls. */
-async function committedSince(db: Reader, threadId: string, run: number): Promise<readonly Committed[]> {
+async function readCommittedSince(db: Reader, threadId: string, run: number): Promise<readonly Committed[]> {
   const rows = await db
     .selectFrom('operations')
     .select(['kind', 'side', 'answer'])
@@ -201,11 +201,11 @@ async function committedSince(db: Reader, threadId: string, run: number): Promis
   return rows.map((row) => ({ ...row, answer: JSON.parse(row.answer ?? 'null') as Committed['answer'] }))
 }
 
-/** Answers of activations and of model calls by which the workflow knows that the side's prompt is active. */
+/** Types of answers after which the prompt of the side counts as active in the workflow. */
 const ACTIVATING: ReadonlySet<string> = new Set(['activates', 'answered', 'interrupted'])
 
 /** The same rules as in the workflow: after a handoff no prompt of the new agent has been active. */
-function actsAfter(acting: ActingAgent, { kind, side, answer }: Committed): ActingAgent {
+function applyCommitted(acting: ActingAgent, { kind, side, answer }: Committed): ActingAgent {
   const handOff = answer?.operations?.find((operation) => operation.kind === 'hand_off')
   if (handOff !== undefined) return { agent: handOff.agent, activated: [] }
   if (
@@ -222,7 +222,7 @@ function actsAfter(acting: ActingAgent, { kind, side, answer }: Committed): Acti
  * The side whose turn it is, by the last top-level message: a result is for the side of the call, an answer without calls for
  * the other side, and a message from outside for the side that it does not speak as.
  */
-async function actingSide(db: Reader, threadId: string): Promise<Side> {
+async function findActingSide(db: Reader, threadId: string): Promise<Side> {
   const last = await db
     .selectFrom('messages')
     .select(['role', 'side', 'sent_by', 'tool_calls'])
@@ -238,22 +238,23 @@ async function actingSide(db: Reader, threadId: string): Promise<Side> {
   if (side !== 'a' && side !== 'b') return role === 'assistant' ? 'b' : 'a'
   const isDone = sentBy === 'model' && calls === null
   if (!isDone) return side
-  // A thread with one side takes either for it.
+  // A thread with one side treats both names as that side.
   return side === 'a' ? 'b' : 'a'
 }
 
 interface CutRun {
   readonly threadId: string
-  /** The sequence of the last event before Temporal was asked: a later event shows that a worker is active. */
+  /** The sequence of the last event before Temporal was queried: a later event shows that a worker is active. */
   readonly sequence: number
   readonly now: Micros
 }
 
 /**
  * Ends what was in flight in a lost thread: open calls get a result, so that the transcript stays valid for a provider, and no
- * stale attempt can commit (T4). `cut`: a run was open. `busy`: the thread has changed, and nothing was done.
+ * stale attempt can commit (T4). `cut`: an open run was ended. `idle`: no run was open. `busy`: the thread has changed since
+ * `sequence`, and nothing was written.
  */
-export async function cutRun(
+export async function endLostRun(
   tx: Writer,
   { threadId, sequence, now }: CutRun,
 ): Promise<'cut' | 'idle' | 'busy'> {
@@ -268,13 +269,13 @@ export async function cutRun(
     .execute()
   await closeOpenCalls(tx, { threadId, outcome: 'interrupted', now })
   const runs = await endOpenRuns(tx, { threadId, reason: 'lost', outcome: 'failed', now })
-  const events = [...runs, ...(await reopenedFact(tx, threadId))]
+  const events = [...runs, ...(await reopeningFacts(tx, threadId))]
   await appendEvents(tx, { threadId, events, now })
   return runs.length === 0 ? 'idle' : 'cut'
 }
 
 /** Of several concurrent reopenings only one appends the event. */
-async function reopenedFact(db: Reader, threadId: string): Promise<readonly Fact[]> {
+async function reopeningFacts(db: Reader, threadId: string): Promise<readonly Fact[]> {
   const last = await db
     .selectFrom('events')
     .select(['first_sequence', 'sequence', 'scope', 'events'])

@@ -24,7 +24,7 @@ export interface Bucket {
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<Omit<FoundObject, 'etag'> & { readonly key: string }>
   /** Unfinished multipart uploads. */
-  unfinished(prefix: string): AsyncIterable<UnfinishedUpload>
+  listUploads(prefix: string): AsyncIterable<UnfinishedUpload>
   abort(upload: UnfinishedUpload): Promise<void>
 }
 
@@ -63,7 +63,7 @@ interface BucketRequests {
   readonly client: S3Client
   readonly name: string
   /** Awaits a request and turns errors of the SDK into StoreErrors. */
-  readonly sent: <T>(request: Promise<T>) => Promise<T>
+  readonly withS3Errors: <T>(request: Promise<T>) => Promise<T>
 }
 
 interface BucketOptions {
@@ -76,19 +76,19 @@ interface BucketOptions {
 function createBucket({ sdk, client, location }: BucketOptions): Bucket {
   const { bucket: name, endpoint, prefix } = location
   const place = `the bucket ${name}${endpoint === undefined ? '' : ` at ${endpoint}`}`
-  const sent = async <T>(request: Promise<T>): Promise<T> => {
+  const withS3Errors = async <T>(request: Promise<T>): Promise<T> => {
     try {
       return await request
     } catch (error) {
       throw asS3Error(error, place)
     }
   }
-  const requests: BucketRequests = { sdk, client, name, sent }
+  const requests: BucketRequests = { sdk, client, name, withS3Errors }
   return {
     async check() {
       // A list, because the errors of a HEAD request have no body that names the cause.
       const command = new sdk.s3.ListObjectsV2Command({ Bucket: name, MaxKeys: 1, Prefix: prefix })
-      await sent(client.send(command))
+      await withS3Errors(client.send(command))
     },
     ...objectRequests(requests),
     ...writeRequests(requests),
@@ -97,14 +97,14 @@ function createBucket({ sdk, client, location }: BucketOptions): Bucket {
 }
 
 /** Requests that list a bucket, in pages of a thousand. */
-function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinished' | 'abort'> {
-  const { client, name: Bucket, sdk, sent } = requests
+function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'listUploads' | 'abort'> {
+  const { client, name: Bucket, sdk, withS3Errors } = requests
   const { AbortMultipartUploadCommand, ListMultipartUploadsCommand, ListObjectsV2Command } = sdk.s3
   return {
     async *list(Prefix) {
       let token: string | undefined
       do {
-        const page = await sent(
+        const page = await withS3Errors(
           client.send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken: token })),
         )
         for (const { Key, Size, LastModified } of page.Contents ?? []) {
@@ -113,7 +113,7 @@ function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinish
         token = page.IsTruncated === true ? page.NextContinuationToken : undefined
       } while (token !== undefined)
     },
-    async *unfinished(Prefix) {
+    async *listUploads(Prefix) {
       let marker: Marker | undefined = {}
       while (marker !== undefined) {
         const command: InstanceType<typeof ListMultipartUploadsCommand> = new ListMultipartUploadsCommand({
@@ -121,7 +121,7 @@ function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinish
           Prefix,
           ...marker,
         })
-        const page = await sent(client.send(command))
+        const page = await withS3Errors(client.send(command))
         for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
           if (Key !== undefined && UploadId !== undefined && Initiated !== undefined) {
             yield { key: Key, id: UploadId, begunAt: Initiated.getTime() }
@@ -132,7 +132,7 @@ function listRequests(requests: BucketRequests): Pick<Bucket, 'list' | 'unfinish
     },
     async abort({ key, id }) {
       const command = new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: id })
-      await sent(
+      await withS3Errors(
         client.send(command).catch((error: unknown) => {
           // Its writer or another sweep has just ended it.
           if (!(error instanceof sdk.s3.NoSuchUpload)) throw error
@@ -159,11 +159,11 @@ function nextMarker(page: {
 
 /** Requests about one object, except writes. */
 function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 'open' | 'remove'> {
-  const { client, name: Bucket, sdk, sent } = requests
+  const { client, name: Bucket, sdk, withS3Errors } = requests
   const { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, NoSuchKey } = sdk.s3
   return {
     find: (Key) =>
-      sent(
+      withS3Errors(
         client
           .send(new HeadObjectCommand({ Bucket, Key }))
           .then(({ ContentLength, ETag, LastModified }) => ({
@@ -177,7 +177,7 @@ function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 'open' 
           }),
       ),
     open: (Key, range) =>
-      sent(
+      withS3Errors(
         client
           .send(new GetObjectCommand({ Bucket, Key, ...rangeHeader(range) }))
           .then(({ Body }) => bodyOf(Body))
@@ -188,7 +188,7 @@ function objectRequests(requests: BucketRequests): Pick<Bucket, 'find' | 'open' 
           }),
       ),
     async remove(Key) {
-      await sent(client.send(new DeleteObjectCommand({ Bucket, Key })))
+      await withS3Errors(client.send(new DeleteObjectCommand({ Bucket, Key })))
     },
   }
 }
@@ -205,9 +205,9 @@ function bodyOf(body: unknown): AsyncIterable<Uint8Array> {
 
 /** Requests that write objects. */
 function writeRequests(requests: BucketRequests): Pick<Bucket, 'put' | 'upload' | 'copy'> {
-  const { client, name: Bucket, sdk, sent } = requests
+  const { client, name: Bucket, sdk, withS3Errors } = requests
   return {
-    put: (object) => sent(put(requests, object)),
+    put: (object) => withS3Errors(put(requests, object)),
     async upload(Key, Body) {
       // `done` waits for all parts in flight and then aborts a failed upload, so that no part stays behind.
       const upload = new sdk.Upload({
@@ -216,11 +216,11 @@ function writeRequests(requests: BucketRequests): Pick<Bucket, 'put' | 'upload' 
         partSize: PART_BYTES,
         queueSize: PARTS_AT_ONCE,
       })
-      await sent(upload.done())
+      await withS3Errors(upload.done())
     },
     async copy(from, to) {
       const CopySource = `${Bucket}/${encodeURI(from)}`
-      await sent(client.send(new sdk.s3.CopyObjectCommand({ Bucket, Key: to, CopySource })))
+      await withS3Errors(client.send(new sdk.s3.CopyObjectCommand({ Bucket, Key: to, CopySource })))
     },
   }
 }

@@ -4,15 +4,15 @@ import { Readable } from 'node:stream'
 import { LIMITS } from '../../protocol/limits.js'
 import {
   PART_BYTES,
-  checkedDigest,
-  checkedRange,
-  damagedBlob,
+  checkDigest,
+  checkRange,
+  damagedBlobError,
   digestOf,
   isDigest,
   isDraftName,
   rememberWholeBlobs,
-  tooLargeFile,
-  verified,
+  tooLargeFileError,
+  verifyChunks,
 } from '../files/blob-store.js'
 import type { BlobStore, ByteRange, StoredBlob } from '../files/blob-store.js'
 import { StoreError } from '../store-error.js'
@@ -58,31 +58,31 @@ export async function openS3Blobs(location: S3Location, times?: S3Times): Promis
   return {
     write: (data) => writeBlob({ bucket, keyOf, drafts, isWhole }, data),
     async read(digest) {
-      const key = keyOf(checkedDigest(digest))
+      const key = keyOf(checkDigest(digest))
       const opened = await bucket.open(key)
       if (opened === null) return null
       const chunks: Uint8Array[] = []
       for await (const chunk of download({ bucket, key, opened })) chunks.push(chunk)
       const data = Buffer.concat(chunks)
-      if (digestOf(data) !== digest) throw damagedBlob(digest)
+      if (digestOf(data) !== digest) throw damagedBlobError(digest)
       return data
     },
     async stream(digest, range) {
-      const key = keyOf(checkedDigest(digest))
-      const part = range === undefined ? undefined : checkedRange(range)
+      const key = keyOf(checkDigest(digest))
+      const part = range === undefined ? undefined : checkRange(range)
       const found = await bucket.find(key)
       if (found === null) return null
       // Opened by the first read: an unused stream must not hold a connection.
       const bytes = download({ bucket, key, range: part })
-      if (part === undefined) return verified(bytes, digest)
+      if (part === undefined) return verifyChunks(bytes, digest)
       const isDamaged =
         found.size !== (part.size ?? found.size) ||
         (found.size <= PART_BYTES && !(await isWhole(digest, found)))
-      if (isDamaged) throw damagedBlob(digest)
+      if (isDamaged) throw damagedBlobError(digest)
       return bytes
     },
     async delete(digest, writtenBefore = Infinity) {
-      const key = keyOf(checkedDigest(digest))
+      const key = keyOf(checkDigest(digest))
       const found = await bucket.find(key)
       if (found === null || found.writtenAt >= writtenBefore) return false
       await bucket.remove(key)
@@ -110,7 +110,7 @@ interface OldDrafts {
 /** Large blobs are uploaded in parts to their own key too, so unfinished uploads may have any key. */
 async function deleteDrafts({ bucket, root, drafts, isOurs, begunBefore }: OldDrafts): Promise<number> {
   let deleted = 0
-  for await (const upload of bucket.unfinished(root)) {
+  for await (const upload of bucket.listUploads(root)) {
     if (upload.begunAt >= begunBefore || !isOurs(upload.key)) continue
     await bucket.abort(upload)
     deleted += 1
@@ -138,13 +138,13 @@ async function writeBlob(
   data: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<StoredBlob> {
   if (data instanceof Uint8Array) {
-    if (data.byteLength > LIMITS.fileBytes) throw tooLargeFile()
+    if (data.byteLength > LIMITS.fileBytes) throw tooLargeFileError()
     return writeWhole(place, data)
   }
   const source = measureChunks(data)
   try {
     const start = await source.upTo(PART_BYTES)
-    return source.ended() ? await writeWhole(place, start) : await writeStream(place, start, source)
+    return source.isEnded() ? await writeWhole(place, start) : await writeStream(place, start, source)
   } finally {
     await source.close()
   }
@@ -190,7 +190,7 @@ function isFresh(known: { readonly size: number; readonly writtenAt: Millis }, s
 interface Measured {
   /** Reads more than that many bytes, or all. */
   upTo(bytes: number): Promise<Uint8Array>
-  ended(): boolean
+  isEnded(): boolean
   after(start: Uint8Array): AsyncIterable<Uint8Array>
   failure(): Error | undefined
   /** The digest and size, once everything is read. */
@@ -212,7 +212,7 @@ function measureChunks(data: AsyncIterable<Uint8Array>): Measured {
     try {
       for await (const chunk of data) {
         size += chunk.byteLength
-        if (size > LIMITS.fileBytes) throw tooLargeFile()
+        if (size > LIMITS.fileBytes) throw tooLargeFileError()
         hash.update(chunk)
         // Copied, because a sender may reuse its buffer while parts wait for their upload.
         isOut = true
@@ -236,7 +236,7 @@ function measureChunks(data: AsyncIterable<Uint8Array>): Measured {
       }
       return Buffer.concat(parts)
     },
-    ended: () => ended,
+    isEnded: () => ended,
     async *after(start) {
       yield start
       yield* passing

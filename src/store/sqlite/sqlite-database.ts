@@ -56,10 +56,11 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const commits = watchSqlite(reading)
     return {
       id,
-      read: (work) => told(path, () => work(reader)),
-      write: (work) => told(path, () => writeTelling(writerPlace, work, () => commits.committed())),
+      read: (work) => withStoreErrors(path, () => work(reader)),
+      write: (work) =>
+        withStoreErrors(path, () => writeAndNotify(writerPlace, work, () => commits.noticeCommit())),
       watch: (threadId, listener) => commits.watch(threadId, listener),
-      readAllEvents: (page) => told(path, () => readAllEvents(reader, settledRows, page)),
+      readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, settledRows, page)),
       close: async () => {
         try {
           await writer.destroy()
@@ -76,7 +77,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
   }
 }
 
-async function told<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function withStoreErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -96,10 +97,10 @@ const settledRows: SettledRows = async (db, { after, limit }) => {
   return rows.map((row) => ({ ...row, writer: '0' }))
 }
 
-async function writeTelling<T>(
+async function writeAndNotify<T>(
   place: TransactionPlace,
   work: (tx: Writer) => Promise<T>,
-  committed: () => void,
+  onCommit: () => void,
 ): Promise<T> {
   let changed = false
   const result = await runTransaction(place, async (tx) => {
@@ -107,7 +108,7 @@ async function writeTelling<T>(
     changed = changesIn(tx).size > 0
     return done
   })
-  if (changed) committed()
+  if (changed) onCommit()
   return result
 }
 

@@ -23,7 +23,7 @@ test.each([
   expect(String(error)).toContain(words)
 })
 
-test('a broken constraint stays the bug that it is', () => {
+test('a violated constraint is a bug and stays unchanged', () => {
   for (const bug of [sqliteError(1555), sqliteError(1), new Error('other'), 'text']) {
     expect(asStoreError(bug, '/data/threads.db')).toBe(bug)
     expect(isBusy(bug)).toBe(false)

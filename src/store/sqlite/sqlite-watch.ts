@@ -14,14 +14,14 @@ const BUSY = 1_000
 /** Watches commits of this and other processes. */
 export interface SqliteWatch {
   watch(threadId: string, listener: () => void): () => void
-  /** This process committed events or deltas: look at once, not at the next poll. */
-  committed(): void
+  /** Looks for commits at once, not at the next poll: this process committed events or deltas. */
+  noticeCommit(): void
   /** Calls all listeners once more, so that waiting readers find the store closed. */
   end(): void
 }
 
 /**
- * SQLite has no notifications. One poll per store, only while there are watchers, asks whether the database has changed, which
+ * SQLite has no notifications. One poll per store, only while there are watchers, checks whether the database has changed, which
  * reads a few bytes of shared memory. If it has, one read finds the threads with new events or deltas.
  */
 export function watchSqlite(reading: DatabaseSync): SqliteWatch {
@@ -33,10 +33,10 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
 
   function look(): void {
     const threadIds = readNews()
-    if (threadIds === 'unknown') watchers.tellAll()
+    if (threadIds === 'unknown') watchers.notifyAll()
     if (threadIds === null || threadIds === 'unknown') return
     changedAt = performance.now()
-    watchers.tell(threadIds)
+    watchers.notify(threadIds)
   }
 
   function readNews(): ReturnType<News['read']> {
@@ -73,13 +73,13 @@ export function watchSqlite(reading: DatabaseSync): SqliteWatch {
         if (watchers.idle) rest()
       }
     },
-    committed() {
+    noticeCommit() {
       if (!watchers.idle && !ended) look()
     },
     end() {
       ended = true
       rest()
-      watchers.tellAll()
+      watchers.notifyAll()
     },
   }
 }

@@ -115,7 +115,7 @@ export async function listChildren(db: Reader, parentThreadId: string): Promise<
 }
 
 /** Resumable children that are not closed, of one agent or of all, in order of creation. */
-export async function openInstances(
+export async function readOpenInstances(
   db: Reader,
   { parentThreadId, agent }: { readonly parentThreadId: string; readonly agent?: string },
 ): Promise<readonly ChildRecord[]> {
@@ -201,7 +201,7 @@ export async function startDeferred(
 interface NewReport extends ChildKey {
   /** Counted by the child, from 1. */
   readonly number: number
-  /** Null: the report has no words for the parent. Left out: the stored report stays. */
+  /** Null: the report has no text for the parent. Left out: the stored report stays. */
   readonly report?: StoredReport | null
   readonly status: string
   /** For its last report: microseconds. */
@@ -244,7 +244,10 @@ export async function closeChild(
 }
 
 /** Children with rows that wait for variables before they start. */
-export async function deferredChildren(db: Reader, parentThreadId: string): Promise<readonly ChildRecord[]> {
+export async function listDeferredChildren(
+  db: Reader,
+  parentThreadId: string,
+): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
     .selectAll()
@@ -258,10 +261,10 @@ export async function deferredChildren(db: Reader, parentThreadId: string): Prom
 }
 
 /**
- * The reports of a child after this number, oldest first, as the child announces them. Empty while a run of it is open: by the
- * time the parent learns of an end, the run is settled (T7).
+ * The reports of a child after this number, oldest first, as the child announces them. Empty while a run of it is open: a run
+ * is finalized before its parent receives the report (T7).
  */
-export async function missedReports(
+export async function listMissedReports(
   db: Reader,
   reference: string,
   taken: number,
@@ -283,8 +286,12 @@ export async function missedReports(
     const { invocations, closes } = operation.detail as Pick<ChildReport, 'invocations' | 'closes'>
     if (answer.type !== 'delivered') continue
     const { kind, messageId } = answer
-    const said = { reference, report, invocations, kind }
-    missed.push({ ...said, ...(messageId !== null && { messageId }), ...(closes === true && { closes }) })
+    const announced = { reference, report, invocations, kind }
+    missed.push({
+      ...announced,
+      ...(messageId !== null && { messageId }),
+      ...(closes === true && { closes }),
+    })
   }
   return missed
 }
@@ -297,7 +304,7 @@ interface Reports {
   readonly ids: readonly string[]
 }
 
-/** T3: removes queued reports whose words reached the parent another way. Their rows stay, with that status. */
+/** T3: removes queued reports whose text reached the parent another way. Their rows stay, with that status. */
 export async function dropReports(tx: Writer, { threadId, references, ids }: Reports): Promise<void> {
   if (references.length === 0 || ids.length === 0) return
   await tx

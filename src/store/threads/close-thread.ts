@@ -4,8 +4,8 @@
  * children that wait for variables are closed with it, other open children are marked so that they close themselves; and the
  * last event of the thread is `thread.closed`, which it has once.
  *
- * This module does not decide what the parent of the thread learns (T7): that depends on who closes it, and stands with each
- * caller. Only `closeUnstartedChild` closes a child in the registry too, because no workflow would ever report for it.
+ * This module does not decide what is reported to the parent of the thread (T7): that depends on the caller, and is decided
+ * there. Only `closeUnstartedChild` closes a child in the registry too, because no workflow would ever report for it.
  */
 
 import { fact } from '../../protocol/facts.js'
@@ -14,7 +14,7 @@ import { closeOpenCalls } from '../calls/close-open-calls.js'
 import { appendEvents } from '../events.js'
 import { rejectUndelivered } from '../messages/delivery.js'
 import type { Writer } from '../store.js'
-import { closeChild, deferredChildren } from './children.js'
+import { closeChild, listDeferredChildren } from './children.js'
 import { endOpenRuns } from './runs.js'
 import { requestTermination, updateThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
@@ -31,7 +31,7 @@ interface ThreadClosing {
 
 /**
  * Closes the thread's rows. A thread that is closed already is only cleaned again, because a message or signal may have come
- * in between: it keeps its first time of closing and gets no second event. Answers false for it, and for a missing row.
+ * in between: it keeps its first time of closing and gets no second event. Returns false for it, and for a missing row.
  */
 export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<boolean> {
   const { threadId, outcome, reason, now } = closing
@@ -81,7 +81,7 @@ export async function closeUnstartedChild(tx: Writer, unstarted: UnstartedChild)
   await appendEvents(tx, { threadId: parentThreadId, events: [event], now })
 }
 
-/** What a closed thread had scheduled never runs. */
+/** Removes the scheduled effects of a closed thread: they never run. */
 async function removeEffects(tx: Writer, threadId: string, now: Micros): Promise<void> {
   const removed = await removeScheduledEffects(tx, threadId, now)
   const events = removed.map(({ id, name }) => fact('effect.removed', { effectId: id, name }))
@@ -90,7 +90,7 @@ async function removeEffects(tx: Writer, threadId: string, now: Micros): Promise
 
 /** Nothing of a child runs after its parent closed (T8). */
 async function closeChildrenOf(tx: Writer, parentThreadId: string, now: Micros): Promise<void> {
-  for (const { reference } of await deferredChildren(tx, parentThreadId))
+  for (const { reference } of await listDeferredChildren(tx, parentThreadId))
     await closeUnstartedChild(tx, { parentThreadId, reference, reason: PARENT_CLOSED, now })
   await tx
     .updateTable('threads')

@@ -39,7 +39,7 @@ export async function findEffect(db: Reader, threadId: string, id: string): Prom
 }
 
 /** Scheduled effects, the next one first. */
-export async function scheduledEffects(db: Reader, threadId: string): Promise<readonly EffectRecord[]> {
+export async function listScheduledEffects(db: Reader, threadId: string): Promise<readonly EffectRecord[]> {
   const rows = await db
     .selectFrom('effects')
     .selectAll()
@@ -79,7 +79,7 @@ export async function endEffect(
  * The threads of the tree that scheduled an effect of a thread, found in the answers of their operations. An endpoint has no
  * operation and is not found. Reads all operations of the tree: only for `everthread doctor`.
  */
-export async function effectSenders(
+export async function findEffectSenders(
   db: Reader,
   threadId: string,
   effectId: string,

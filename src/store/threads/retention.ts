@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ExpressionBuilder } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
-import { stagedDigests } from '../calls/remote-calls.js'
+import { listStagedDigests } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { subtreeOf } from './thread-tree.js'
@@ -23,7 +23,7 @@ interface ClosedTrees {
 }
 
 /** Roots of trees that closed before that time, oldest first, including trees whose deletion has begun. */
-export async function closedTops(
+export async function listClosedTrees(
   db: Reader,
   { before, after, limit }: ClosedTrees,
 ): Promise<readonly ClosedTreeCursor[]> {
@@ -101,9 +101,9 @@ export async function markDeleting(tx: Writer, threadId: string): Promise<boolea
  */
 export async function deleteThreadRows(store: Store, threadId: string): Promise<void> {
   for (const [table, key] of Object.entries(OWNED))
-    await repeated(store, (tx) => deleteBatch(tx, { table, key, owner: 'thread_id', threadId }))
+    await deleteInBatches(store, (tx) => deleteBatch(tx, { table, key, owner: 'thread_id', threadId }))
   const children = { table: 'children', key: 'reference', owner: 'parent_thread_id', threadId }
-  await repeated(store, (tx) => deleteBatch(tx, children))
+  await deleteInBatches(store, (tx) => deleteBatch(tx, children))
   await store.write((tx) => tx.deleteFrom('threads').where('id', '=', threadId).execute())
 }
 
@@ -121,8 +121,8 @@ async function deleteBatch(tx: Writer, { table, key, owner, threadId }: Batch): 
   return (await deletion.execute(tx)).rows.length
 }
 
-/** Deletes batches until one is not full. */
-async function repeated(store: Store, batch: (tx: Writer) => Promise<number>): Promise<number> {
+/** Repeats a deletion until a batch is not full; returns how many rows it deleted. */
+async function deleteInBatches(store: Store, batch: (tx: Writer) => Promise<number>): Promise<number> {
   for (let deleted = 0; ;) {
     const count = await store.write(batch)
     deleted += count
@@ -130,8 +130,7 @@ async function repeated(store: Store, batch: (tx: Writer) => Promise<number>): P
   }
 }
 
-/** Sweeps what no thread uses any more: bytes, plans, errors. */
-
+/** Sweeps delete what no thread uses any more: bytes, plans, errors. */
 interface Sweep {
   readonly before: Millis
   readonly dryRun: boolean
@@ -143,25 +142,25 @@ interface Sweep {
  */
 export async function sweepBlobs(store: Store, { before, dryRun }: Sweep): Promise<number> {
   // Read first: bytes that are staged later are young. The worker that stores their result may be away for days.
-  const staged = await store.read(stagedDigests)
+  const staged = await store.read(listStagedDigests)
   let swept = 0
   for (let after = ''; ;) {
-    const digests = await store.read((db) => unnamed(db, before, after))
+    const digests = await store.read((db) => listUnnamedBlobs(db, before, after))
     for (const digest of digests) {
       if (staged.has(digest)) continue
-      if (!dryRun && !(await forget(store, digest, before))) continue
+      if (!dryRun && !(await deleteBlob(store, digest, before))) continue
       swept += 1
     }
     const last = digests.at(-1)
     if (last === undefined) break
     after = last
   }
-  const untold = await sweepUntold(store, { staged, before, dryRun })
+  const uncommitted = await sweepUncommitted(store, { staged, before, dryRun })
   if (!dryRun) await store.blobs.deleteDrafts(before)
-  return swept + untold
+  return swept + uncommitted
 }
 
-async function unnamed(db: Reader, before: Millis, after: string): Promise<readonly string[]> {
+async function listUnnamedBlobs(db: Reader, before: Millis, after: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('blobs')
     .select('digest')
@@ -181,7 +180,7 @@ function isUnnamed(where: ExpressionBuilder<Schema, 'blobs'>) {
 }
 
 /** Deletes the row first: a later file with these bytes then writes them again, which renews their age. */
-async function forget(store: Store, digest: string, before: Millis): Promise<boolean> {
+async function deleteBlob(store: Store, digest: string, before: Millis): Promise<boolean> {
   const forgotten = await store.write(async (tx) => {
     const result = await tx
       .deleteFrom('blobs')
@@ -195,7 +194,7 @@ async function forget(store: Store, digest: string, before: Millis): Promise<boo
 }
 
 /** Deletes bytes of a transaction that never committed, such as those of an interrupted tool. */
-async function sweepUntold(
+async function sweepUncommitted(
   store: Store,
   { staged, before, dryRun }: Sweep & { readonly staged: ReadonlySet<string> },
 ): Promise<number> {
@@ -233,7 +232,7 @@ export async function sweepErrors(store: Store, { before, dryRun }: Sweep): Prom
         .executeTakeFirstOrThrow()
       return Number(count)
     })
-  return repeated(store, async (tx) => {
+  return deleteInBatches(store, async (tx) => {
     const ids = (await old(tx).select('errors.id').limit(LIMITS.deletedAtOnce).execute()).map(({ id }) => id)
     if (ids.length > 0) await tx.deleteFrom('errors').where('id', 'in', ids).execute()
     return ids.length
@@ -248,7 +247,7 @@ export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promi
   let swept = 0
   for (const { digest } of old) {
     const isGone = dryRun
-      ? !(await store.read((db) => isUsed(db, digest)))
+      ? !(await store.read((db) => isPlanInUse(db, digest)))
       : await store.write((tx) => deletePlan(tx, digest))
     if (isGone) swept += 1
   }
@@ -257,7 +256,7 @@ export async function sweepPlans(store: Store, { before, dryRun }: Sweep): Promi
 
 /** Checks and deletes in one transaction: a run that begins concurrently has stored its plan before, or stores it again. */
 async function deletePlan(tx: Writer, digest: string): Promise<boolean> {
-  if (await isUsed(tx, digest)) return false
+  if (await isPlanInUse(tx, digest)) return false
   const result = await tx.deleteFrom('plans').where('digest', '=', digest).executeTakeFirst()
   return result.numDeletedRows === 1n
 }
@@ -265,7 +264,7 @@ async function deletePlan(tx: Writer, digest: string): Promise<boolean> {
 /** Each run begins with an operation of one of these kinds, and its detail names the plan of the run. */
 const WITH_PLAN = ['model', 'begin', 'activation']
 
-async function isUsed(db: Reader, digest: string): Promise<boolean> {
+async function isPlanInUse(db: Reader, digest: string): Promise<boolean> {
   const operations = await db
     .selectFrom('runs')
     .innerJoin('operations', (join) =>

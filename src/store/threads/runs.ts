@@ -138,7 +138,7 @@ export async function countWait(
 }
 
 /** Milliseconds that a run has waited for providers; 0 for a missing run. */
-export async function waitedOf(db: Reader, { threadId, number }: RunKey): Promise<number> {
+export async function readWaitTime(db: Reader, { threadId, number }: RunKey): Promise<number> {
   const row = await db
     .selectFrom('runs')
     .select('waited')

@@ -97,10 +97,10 @@ export async function subtreeOf(db: Reader, threadId: string): Promise<readonly 
   const rows = await treeOf(db, threadId)
     .select(['threads.id', 'threads.parent_thread_id as parent', 'threads.closed_at as closedAt'])
     .execute()
-  return deepestFirst(rows, threadId)
+  return sortDeepestFirst(rows, threadId)
 }
 
-function deepestFirst(rows: readonly SubtreeThread[], threadId: string): readonly SubtreeThread[] {
+function sortDeepestFirst(rows: readonly SubtreeThread[], threadId: string): readonly SubtreeThread[] {
   const below = new Map<string, SubtreeThread[]>()
   const top = rows.filter(({ id }) => id === threadId)
   for (const row of rows) {
@@ -116,23 +116,23 @@ function deepestFirst(rows: readonly SubtreeThread[], threadId: string): readonl
 }
 
 /** The resumable children of a thread in order of creation. Read for each call, so without reports. */
-export async function registeredChildren(
+export async function listResumableChildren(
   db: Reader,
   parentThreadId: string,
 ): Promise<readonly SubagentRegistryEntry[]> {
-  const rows = await registered(db, parentThreadId).where('resumable', '=', 1).execute()
+  const rows = await selectRegistry(db, parentThreadId).where('resumable', '=', 1).execute()
   return rows.map(registryEntry)
 }
 
 /** All children that a thread ever started, in the same order. */
-export async function allRegistered(
+export async function listRegisteredChildren(
   db: Reader,
   parentThreadId: string,
 ): Promise<readonly SubagentRegistryEntry[]> {
-  return (await registered(db, parentThreadId).execute()).map(registryEntry)
+  return (await selectRegistry(db, parentThreadId).execute()).map(registryEntry)
 }
 
-function registered(db: Reader, parentThreadId: string) {
+function selectRegistry(db: Reader, parentThreadId: string) {
   return db
     .selectFrom('children')
     .select(REGISTRY_COLUMNS)
@@ -176,7 +176,7 @@ function registryEntry(child: Pick<Selectable<Schema['children']>, Column>): Sub
   }
 }
 
-/** What a model is told about an open resumable child. */
+/** An open resumable child as a model sees it. */
 export type OpenInstance = Pick<
   Selectable<Schema['children']>,
   'reference' | 'name' | 'title' | 'description' | 'status'

@@ -6,7 +6,7 @@ import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
-/** What the workflow knew when a run ended, so that a thread whose workflow is lost is reopened with it. */
+/** The control state that is recorded at the end of a run, so that a thread whose workflow is lost is reopened with it. */
 export interface SettledState {
   /** The number of the run that ended. */
   readonly run: number

@@ -3,7 +3,7 @@ import {
   findToolCall,
   finishToolCall,
   insertToolCalls,
-  openToolCalls,
+  listOpenToolCalls,
   startToolCall,
 } from '../../../src/store/calls/tool-calls.js'
 import {
@@ -122,7 +122,7 @@ export function operationConformance(withStore: WithStore): void {
       await store.write((tx) => insertToolCalls(tx, calls))
       await store.write((tx) => insertToolCalls(tx, []))
       const open = async (run?: number) =>
-        (await store.read((db) => openToolCalls(db, 't', run))).map((call) => call.id)
+        (await store.read((db) => listOpenToolCalls(db, 't', run))).map((call) => call.id)
       expect(await open()).toEqual(['a', 'b', 'c'])
       expect(await open(1)).toEqual(['a', 'b'])
       const end = { threadId: 't', callId: 'a', status: 'cancelled', now: NOW } as const

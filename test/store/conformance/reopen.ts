@@ -13,7 +13,7 @@ import {
   highestNumbers,
   insertOperation,
 } from '../../../src/store/operations.js'
-import { cutRun, readReopened } from '../../../src/store/reopen/reopened-thread.js'
+import { endLostRun, readReopened } from '../../../src/store/reopen/reopened-thread.js'
 import type { Store, Writer } from '../../../src/store/store.js'
 import { insertChild } from '../../../src/store/threads/children.js'
 import { insertEffect } from '../../../src/store/threads/effects.js'
@@ -67,7 +67,7 @@ export function reopenConformance(withStore: WithStore): void {
       const sequence = await store.read((db) => lastSequence(db, THREAD))
       const events = [fact('custom', { name: 'note', data: null })]
       await store.write((tx) => appendEvents(tx, { threadId: THREAD, events, now: NOW }))
-      expect(await store.write((tx) => cutRun(tx, { threadId: THREAD, sequence, now: NOW }))).toBe('busy')
+      expect(await store.write((tx) => endLostRun(tx, { threadId: THREAD, sequence, now: NOW }))).toBe('busy')
       expect(await store.read((db) => findToolCall(db, THREAD, 'call_3_1_0'))).toMatchObject({
         status: 'open',
       })
@@ -302,7 +302,7 @@ async function midCall(store: Store): Promise<void> {
 
 async function cut(store: Store): Promise<string> {
   const sequence = await store.read((db) => lastSequence(db, THREAD))
-  return store.write((tx) => cutRun(tx, { threadId: THREAD, sequence, now: NOW }))
+  return store.write((tx) => endLostRun(tx, { threadId: THREAD, sequence, now: NOW }))
 }
 
 async function state(store: Store, wasCut = true) {

@@ -6,7 +6,7 @@ import { stageMessage } from '../../../src/store/messages/message-writes.js'
 import { insertOperation } from '../../../src/store/operations.js'
 import type { Store } from '../../../src/store/store.js'
 import {
-  closedTops,
+  listClosedTrees,
   closedTreeSize,
   deleteThreadRows,
   markDeleting,
@@ -60,7 +60,9 @@ export function retentionConformance(withStore: WithStore): void {
       const close = (id: string, at: number) =>
         store.write((tx) => updateThread(tx, id, { closed_at: at, status: 'completed' }))
       const tops = async () =>
-        (await store.read((db) => closedTops(db, { before: NOW, after: null, limit: 9 }))).map(({ id }) => id)
+        (await store.read((db) => listClosedTrees(db, { before: NOW, after: null, limit: 9 }))).map(
+          ({ id }) => id,
+        )
       await close('root', NOW - 3)
       await close('young', NOW)
       await close('child', NOW - 2)
@@ -80,7 +82,7 @@ export function retentionConformance(withStore: WithStore): void {
         await store.write((tx) => updateThread(tx, id, { closed_at: NOW }))
       expect(await store.write((tx) => markDeleting(tx, 'root'))).toBe(true)
       expect(await store.write((tx) => markDeleting(tx, 'nobody'))).toBe(false)
-      const [top] = await store.read((db) => closedTops(db, { before: 5, after: null, limit: 9 }))
+      const [top] = await store.read((db) => listClosedTrees(db, { before: 5, after: null, limit: 9 }))
       expect(top?.id).toBe('root')
       expect(await store.read((db) => closedTreeSize(db, 'root', 5))).toBe(3)
     }),

@@ -4,7 +4,12 @@ import { findToolCall } from '../../../src/store/calls/tool-calls.js'
 import { countUndelivered } from '../../../src/store/messages/message-writes.js'
 import { stageQueuedTool } from '../../../src/store/messages/queued-tools.js'
 import { findMessage } from '../../../src/store/messages/transcript.js'
-import { endEffect, findEffect, insertEffect, scheduledEffects } from '../../../src/store/threads/effects.js'
+import {
+  endEffect,
+  findEffect,
+  insertEffect,
+  listScheduledEffects,
+} from '../../../src/store/threads/effects.js'
 import { requestTermination } from '../../../src/store/threads/threads.js'
 import { findVariables, openVariable, putVariable } from '../../../src/store/threads/variables.js'
 import { makeThread, NOW } from './with-store.js'
@@ -23,7 +28,7 @@ export function sessionConformance(withStore: WithStore): void {
       expect(await schedule('late', 9, { order: [1] })).toBe(true)
       expect(await schedule('soon', 3)).toBe(true)
       expect(await schedule('late', 1)).toBe(false)
-      const listed = await store.read((db) => scheduledEffects(db, 't'))
+      const listed = await store.read((db) => listScheduledEffects(db, 't'))
       expect(listed.map(({ id, args }) => [id, args])).toEqual([
         ['soon', {}],
         ['late', { order: [1] }],
@@ -34,7 +39,7 @@ export function sessionConformance(withStore: WithStore): void {
       expect([await end('failed'), await end('done'), await end('removed')]).toEqual(['remind', null, null])
       const failed = await store.read((db) => findEffect(db, 't', 'soon'))
       expect(failed).toMatchObject({ status: 'failed', error: 'e1', finished_at: NOW })
-      expect(await store.read((db) => scheduledEffects(db, 't'))).toHaveLength(1)
+      expect(await store.read((db) => listScheduledEffects(db, 't'))).toHaveLength(1)
       expect(await store.read((db) => findEffect(db, 'other', 'late'))).toBeNull()
     }),
   )
