@@ -3,7 +3,7 @@
  * Owns: the last rows and events of a run (open calls, results, session, visible reason), the close of the thread,
  * the recorded snapshot, and the treatment of unacknowledged answers, which never reached the workflow.
  * Does not own: when a run ends, which the workflow decides, and what closing means for the rows of a thread
- * (`store/threads/close-thread.ts`).
+ * (`store/threads/thread-closing.ts`).
  * A settle is recorded once. If the workflow requests it again, because the answer never reached it, only new facts
  * are stored, and the operations are computed again (T9).
  */
@@ -24,7 +24,7 @@ import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { PreparedChild } from '../protocol/status.js'
-import { closeOpenCalls } from '../store/calls/close-open-calls.js'
+import { closeOpenCalls } from '../store/calls/open-calls.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
 import { appendEvents } from '../store/events.js'
 import { appendMessage } from '../store/messages/delivery.js'
@@ -36,7 +36,7 @@ import { amendOperation, findActivation, findOperation } from '../store/operatio
 import type { OperationRecord } from '../store/operations.js'
 import type { Reader, Writer } from '../store/store.js'
 import { closeChild, findChild, updateChild } from '../store/threads/children.js'
-import { closeThread, closeUnstartedChild } from '../store/threads/close-thread.js'
+import { closeThread, closeUnstartedChild } from '../store/threads/thread-closing.js'
 import { insertRun, lastRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
 import { updateThread } from '../store/threads/threads.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../src/protocol/values.js'
-import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/open-calls.js'
 import { answerFate, answerRequest, insertEarlyAnswer } from '../../src/store/calls/requests.js'
 import type { PendingRecord } from '../../src/store/calls/requests.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ExecuteToolInput } from '../../src/protocol/activities.js'
 import { nestedCallIdOf } from '../../src/protocol/ids.js'
-import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/open-calls.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import { listMessages } from '../../src/store/messages/transcript.js'
 import { findOperation } from '../../src/store/operations.js'

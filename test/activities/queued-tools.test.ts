@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { prepareChild } from '../../src/activities/subagents/prepare-child.js'
 import type { ExecuteToolInput, PrepareChildInput } from '../../src/protocol/activities.js'
-import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/open-calls.js'
 import { findToolCall, insertToolCalls } from '../../src/store/calls/tool-calls.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'
 import { removeQueuedItem } from '../../src/store/messages/queue.js'

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ClientContext } from '../../src/client/client-context.js'
 import { claimCall } from '../../src/client/remote-calls.js'
 import { ConfigError } from '../../src/protocol/errors.js'
-import { closeOpenCalls } from '../../src/store/calls/close-open-calls.js'
+import { closeOpenCalls } from '../../src/store/calls/open-calls.js'
 import {
   findRemoteCall,
   finishRemoteCall,

@@ -18,7 +18,7 @@ import type {
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
-import { callHolder } from '../../store/calls/close-open-calls.js'
+import { callHolder } from '../../store/calls/open-calls.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { recordError } from '../../store/errors.js'

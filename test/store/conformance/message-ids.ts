@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callHolder, closeOpenCalls, holderOfCall } from '../../../src/store/calls/close-open-calls.js'
+import { callHolder, closeOpenCalls, holderOfCall } from '../../../src/store/calls/open-calls.js'
 import { eraseCall, insertToolCalls } from '../../../src/store/calls/tool-calls.js'
 import {
   appendMessage,

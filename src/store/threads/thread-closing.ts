@@ -10,7 +10,7 @@
 
 import { fact } from '../../protocol/facts.js'
 import type { StopReason } from '../../protocol/status.js'
-import { closeOpenCalls } from '../calls/close-open-calls.js'
+import { closeOpenCalls } from '../calls/open-calls.js'
 import { appendEvents } from '../events.js'
 import { rejectUndelivered } from '../messages/delivery.js'
 import type { Writer } from '../store.js'
