@@ -90,9 +90,14 @@ export async function findEffectSenders(
     .innerJoin('operations', 'operations.thread_id', 'sender.id')
     .select(['sender.id', 'operations.answer', 'operations.detail'])
     .where('target.id', '=', threadId)
+    // The details of remote calls are arguments and files: they may be large, and name no operations.
+    .where('operations.kind', '<>', 'remote')
     .execute()
-  const senders = rows.filter(({ answer, detail }) =>
-    [...operationsIn(answer), ...operationsIn(detail)].some((one) => schedules(one, effectId)),
+  const senders = rows.filter(({ id: sender, answer, detail }) =>
+    [...operationsIn(answer), ...operationsIn(detail)].some((one) => {
+      const [target, done] = one.kind === 'tell' ? [one.to, one.operation] : [sender, one]
+      return target === threadId && done.kind === 'schedule_effect' && done.id === effectId
+    }),
   )
   return [...new Set(senders.map(({ id }) => id))]
 }
@@ -102,9 +107,4 @@ function operationsIn(json: string | null): readonly ThreadOperation[] {
   // Written by the activities: the store's boundary.
   const written = JSON.parse(json ?? 'null') as { readonly operations?: readonly ThreadOperation[] } | null
   return written?.operations ?? []
-}
-
-function schedules(operation: ThreadOperation, effectId: string): boolean {
-  const done = operation.kind === 'tell' ? operation.operation : operation
-  return done.kind === 'schedule_effect' && done.id === effectId
 }
