@@ -104,7 +104,7 @@ export function isAnswered<R extends RemoteRecord>(
   return record.answer?.type === 'answered'
 }
 
-/** Whether the token is that of the newest claim, also after the answer, which may be repeated. */
+/** Whether the token belongs to the newest claim. It does after the answer too, because a worker may repeat its answer. */
 export function holdsClaim({ claim }: RemoteRecord, tokenDigest: string): boolean {
   if (claim === null) return false
   const [held, given] = [Buffer.from(claim.tokenDigest, 'hex'), Buffer.from(tokenDigest, 'hex')]
@@ -141,7 +141,7 @@ async function hold(
   await takeOperation(tx, { threadId, id, attempt, state: 'started', detail })
 }
 
-/** Finishes the call: no further answer is accepted. `answered`, or why the answer is refused. */
+/** Finishes the call: no further answer is accepted. */
 export async function finishRemoteCall(
   tx: Writer,
   { threadId, callId }: RemoteKey,
@@ -183,14 +183,14 @@ interface OpenRemoteCall extends RemoteKey {
 async function listOpenRemoteCalls(db: Reader): Promise<readonly OpenRemoteCall[]> {
   const keys = await db
     .selectFrom('tool_calls')
-    // Joins by the id that `remoteOperationId` makes, which is the key: operations are far more than open calls.
+    // Joins by the primary key, the id that `remoteOperationId` makes: there are far more operations than open calls.
     .innerJoin('operations', (join) =>
       join
         .onRef('operations.thread_id', '=', 'tool_calls.thread_id')
         .on('operations.id', '=', sql<string>`${sql.ref('tool_calls.id')} || '_remote'`),
     )
     .select(['tool_calls.thread_id as threadId', 'tool_calls.id as callId'])
-    // Written out, not bound: only so SQLite sees that the index of open calls holds them all.
+    // A literal, not a parameter: otherwise SQLite would not use the partial index of open calls.
     .where('tool_calls.status', '=', sql.lit('open'))
     .where('operations.kind', '=', 'remote')
     .execute()
@@ -231,7 +231,7 @@ function findSealedResult(record: RemoteRecord): Sealed | null {
   return result !== null && 'sealed' in result ? result.sealed : null
 }
 
-/** Seals with the first key what another key sealed; returns how many. @throws StoreError `no_key` */
+/** Seals again, with the first key, every secret that another key sealed; returns their number. @throws StoreError `no_key` */
 export async function rotateRemoteSecrets(store: Store): Promise<number> {
   let rotated = 0
   for (const { threadId, callId } of await store.read(listOpenRemoteCalls))

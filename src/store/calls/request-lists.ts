@@ -56,7 +56,7 @@ export async function listRequests(
     )
     .selectAll('pending')
     .select('tool_calls.arguments')
-    // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
+    // A literal, not a parameter: otherwise SQLite would not use the partial index of open requests.
     .where('pending.status', '=', sql.lit('open'))
     // T8: a thread that is to be terminated takes no answers, even if requests are open.
     .where('threads.terminate_requested_at', 'is', null)

@@ -200,7 +200,7 @@ export async function listOpenRequests(
   let query = db
     .selectFrom('pending')
     .selectAll()
-    // Written out, not bound: only so SQLite sees that the index of open requests holds them all.
+    // A literal, not a parameter: otherwise SQLite would not use the partial index of open requests.
     .where('status', '=', sql.lit('open'))
   if (threadId !== undefined) query = query.where('thread_id', '=', threadId)
   const rows = await query.orderBy('requested_at').orderBy('thread_id').orderBy('id').limit(limit).execute()

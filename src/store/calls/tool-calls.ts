@@ -140,7 +140,7 @@ export async function listOpenToolCalls(
     .selectFrom('tool_calls')
     .selectAll()
     .where('thread_id', '=', threadId)
-    // Written out, not bound: only so SQLite sees that the index of open calls holds them all.
+    // A literal, not a parameter: otherwise SQLite would not use the partial index of open calls.
     .where('status', '=', sql.lit('open'))
   if (run !== undefined) query = query.where('run', '=', run)
   const rows = await query.orderBy('run').orderBy('step').orderBy('call_index').execute()
@@ -154,7 +154,7 @@ interface ErasedCall {
   readonly messageId: string
 }
 
-/** What happened to the message; null if it is missing or holds no such call. */
+/** The change of the message; null if it is missing or holds no such call. */
 type ErasedFrom = 'message.updated' | 'message.deleted' | null
 
 /**

@@ -194,7 +194,7 @@ async function allocatePositions(tx: Writer, threadId: string, count: number): P
   return thread.last_position - count + 1
 }
 
-/** The messages among these that belong to a later run than this one, which has not ended: a reset in Temporal lost it. */
+/** The messages among these that belong to a later run without an end: a reset in Temporal lost that run. */
 export async function listUnanswered(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },

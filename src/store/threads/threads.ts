@@ -14,7 +14,7 @@ export interface SettledState {
   readonly agent: string
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
   readonly activated: readonly Side[]
-  /** Only a reopening records it: the thread lost its workflow within a run, and this side acts next. */
+  /** The side that acts next. Only a reopening records it, for a thread that lost its workflow within a run. */
   readonly side?: Side
 }
 
