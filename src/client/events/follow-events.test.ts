@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { cursorOf, positionAfter } from './follow-events.js'
+import type { StoredDelta } from '../../store/messages/deltas.js'
+import type { EventPage } from './event-page.js'
+import { createEventStream, cursorOf, positionAfter } from './follow-events.js'
 import type { EventPosition } from './follow-events.js'
 
 const streamed = { messageId: 'msg:ä/ 1', attempt: 2, text: 40, reasoning: 7 }
@@ -35,4 +37,68 @@ test.each([
   NaN,
 ])('what is no cursor is refused: %j', (after) => {
   expect(() => positionAfter(after)).toThrow('Expected "after" to be an event\'s cursor')
+})
+
+function row(id: number, offset: number, text: string): StoredDelta {
+  return { id, threadId: 't', messageId: 'm', attempt: 1, kind: 'text', offset, text }
+}
+
+function pageOf(...deltas: readonly StoredDelta[]): EventPage {
+  return { events: [], deltas, useful: new Map(), more: false, closed: false }
+}
+
+const begin = { sequence: 3, streamed: null }
+
+test('text behind a gap waits until the gap is filled', () => {
+  let seconds = 0
+  // Whoever reads once in a second may begin anew each time.
+  const stream = createEventStream(begin, () => (seconds += 1) * 1000)
+  const shown: string[] = []
+  const take = (page: EventPage): void => {
+    for (const { type, payload } of stream.take(page))
+      if (type === 'model.delta') shown.push(`${payload.offset} ${payload.text}`)
+  }
+  take(pageOf(row(1, 0, 'one ')))
+  expect(stream.position.delta).toBe(1)
+  // The row of "two " was forgotten by a database that was killed.
+  take(pageOf(row(3, 8, 'three ')))
+  expect(shown).toEqual(['0 one '])
+  expect(stream.position.delta).toBe(0)
+  take(pageOf(row(1, 0, 'one '), row(3, 8, 'three '), row(4, 14, 'four ')))
+  expect(shown).toEqual(['0 one '])
+  // It is written again as a whole.
+  take(pageOf(row(1, 0, 'one '), row(3, 8, 'three '), row(5, 0, 'one two three four ')))
+  expect(shown).toEqual(['0 one ', '4 two three four '])
+  expect(stream.position).toEqual({ sequence: 3, delta: 0 })
+  take(pageOf(row(1, 0, 'one '), row(3, 8, 'three '), row(5, 0, 'one two three four '), row(6, 19, 'five')))
+  expect(shown.at(-1)).toBe('19 five')
+  expect(stream.position.delta).toBe(6)
+})
+
+test('what was written twice is shown once', () => {
+  const stream = createEventStream(begin)
+  const events = [...stream.take(pageOf(row(1, 0, 'one '), row(2, 0, 'one two '), row(3, 4, 'two three')))]
+  const texts = events.map((event) => event.type === 'model.delta' && event.payload.text)
+  expect(texts.join('')).toBe('one two three')
+})
+
+test('all of a text is read again once a second at most', () => {
+  let now = 0
+  const stream = createEventStream(begin, () => now)
+  const read = (...deltas: readonly StoredDelta[]): void => void [...stream.take(pageOf(...deltas))]
+  read(row(1, 0, 'one '))
+  read(row(3, 8, 'three '))
+  expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
+  read(row(1, 0, 'one '), row(3, 8, 'three '))
+  for (let id = 4; id < 100; id += 1) {
+    now += 10
+    read(row(id, id * 10, 'more text '))
+    expect([stream.gap, stream.position.delta]).toEqual(['waits', id])
+  }
+  now = 1000
+  // Nothing new: it was written again under an id that was read.
+  read()
+  expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
+  read(row(2, 0, 'one two three '), row(3, 8, 'three '))
+  expect([stream.gap, stream.position.delta]).toEqual(['none', 3])
 })

@@ -9,7 +9,6 @@ import { filePathProblem } from '../../store/files/file-checks.js'
 import type { StoredFile } from '../../store/files/files.js'
 import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
-import {} from '../client-context.js'
 import { nowMicros } from '../../protocol/time.js'
 
 /** A file of the thread, or one to make. */

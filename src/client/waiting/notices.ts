@@ -71,7 +71,7 @@ function waitedFor(context: ClientContext, threadId: string, now: number): Waite
 }
 
 async function whySilent(context: ClientContext, threadId: string): Promise<readonly ThreadNotice[]> {
-  const reason = describeSilence(await silenceOf(context, threadId))
+  const reason = await explainSilence(context, threadId)
   return [{ code: 'no_answer', threadId, message: `Thread "${threadId}" does not answer yet: ${reason}.` }]
 }
 
@@ -140,21 +140,9 @@ type Silence =
 /** A worker that dies or loses a thread from memory costs an attempt or two. */
 const FEW_ATTEMPTS = 3
 
-/** Why a query or an update was not answered: the server is there and no worker, or not even the server. */
-export async function silenceOf(context: ClientContext, threadId: string): Promise<Silence> {
-  try {
-    const workflow = await lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
-    const { run } = workflow
-    if (workflow.state === 'open' && workflow.attempts > FEW_ATTEMPTS)
-      return { of: 'task', attempts: workflow.attempts }
-    return run === null ? { of: 'workflow' } : { of: 'worker', taskQueue: run.taskQueue }
-  } catch (error) {
-    return { of: 'server', error }
-  }
-}
-
-/** The end of a sentence. */
-export function describeSilence(silence: Silence): string {
+/** Why a query or an update was not answered, as the end of a sentence. */
+export async function explainSilence(context: ClientContext, threadId: string): Promise<string> {
+  const silence = await findSilence(context, threadId)
   if (silence.of === 'workflow') return 'its workflow is not started yet'
   if (silence.of === 'task')
     return (
@@ -166,9 +154,22 @@ export function describeSilence(silence: Silence): string {
   return `no worker answers on task queue "${silence.taskQueue}"; start one, or check its task queue`
 }
 
+/** Tells a server without a worker from no server at all. */
+async function findSilence(context: ClientContext, threadId: string): Promise<Silence> {
+  try {
+    const workflow = await lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
+    const { run } = workflow
+    if (workflow.state === 'open' && workflow.attempts > FEW_ATTEMPTS)
+      return { of: 'task', attempts: workflow.attempts }
+    return run === null ? { of: 'workflow' } : { of: 'worker', taskQueue: run.taskQueue }
+  } catch (error) {
+    return { of: 'server', error }
+  }
+}
+
 /** The error of an Update that nobody took in time: which task queue has no worker, or that there is no server. */
 export async function nobodyTook(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
-  const silence = await silenceOf(context, threadId)
+  const silence = await findSilence(context, threadId)
   if (silence.of === 'server') return silence.error
   const taskQueue = silence.of === 'worker' ? silence.taskQueue : await context.taskQueue()
   return new NoWorkerError(threadId, { taskQueue, kept })

@@ -17,7 +17,7 @@ import { knownThread } from '../client-context.js'
 import type { ClientContext, OnNotice } from '../client-context.js'
 import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
-import { describeSilence, forgetWait, silenceOf, tellOfWait } from './notices.js'
+import { explainSilence, forgetWait, tellOfWait } from './notices.js'
 
 /** How long `waitUntilIdle()` waits. */
 export interface WaitUntilIdle {
@@ -127,7 +127,7 @@ async function timeoutError(
   timeout: number,
 ): Promise<WaitTimeoutError> {
   const { status, stale, threadId: busyId } = busy.snapshot
-  const reason = busy.silent ? describeSilence(await silenceOf(context, busyId)) : busyWith(busy.snapshot)
+  const reason = busy.silent ? await explainSilence(context, busyId) : busyWith(busy.snapshot)
   const whose = busyId === threadId ? '' : `subagent ${busyId}: `
   const waiting = await waitingBelow(context, threadId)
   return new WaitTimeoutError(threadId, { timeout, status, stale, reason: `${whose}${reason}${waiting}` })
