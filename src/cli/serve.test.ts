@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest'
-import { readTokens, readToolWorkers } from './serve.js'
+import { afterEach, expect, test, vi } from 'vitest'
+import { readTokens, readToolWorkers, serve } from './serve.js'
+import type { CommandContext } from './terminal.js'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 test("tokens come one a line or by commas, with their account or an operator's", () => {
   const text = `# of the shop
@@ -30,4 +35,10 @@ token-of-others ruby, token-without-queues`
     { token: 'token-without-queues', taskQueues: [] },
   ])
   expect(readToolWorkers('# none yet\n')).toEqual([])
+})
+
+test.each(['x', '-1', '65536', '80.5'])('port %j is refused before anything is served', async (port) => {
+  vi.stubEnv('EVERTHREAD_TOKENS', 'operators-own-token')
+  const served = serve.run({} as CommandContext, { arguments: [], flags: { port } })
+  await expect(served).rejects.toThrow(`Expected --port to be a number from 0 to 65535, got "${port}"`)
 })

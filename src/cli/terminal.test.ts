@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { openTerminal } from './terminal.js'
+import { createMessagePrompt, openTerminal } from './terminal.js'
 
 test('a line typed while nothing is asked answers nothing', async () => {
   const { input, terminal, shown } = open({ isTTY: true })
@@ -38,6 +38,25 @@ test('lines of a pipe wait for their questions', async () => {
     'two',
     null,
   ])
+})
+
+test('what is shown during the question for a message begins a new line, and the question can follow it', async () => {
+  const { input, terminal, shown } = open({ isTTY: true })
+  const prompt = createMessagePrompt(terminal)
+  prompt.screen.line('before')
+  prompt.again()
+  const message = prompt.ask(new AbortController().signal)
+  prompt.again()
+  prompt.screen.write('')
+  prompt.screen.write('It ')
+  prompt.screen.write('rains.')
+  prompt.again()
+  prompt.again()
+  input.write('Thanks\n')
+  expect(await message).toBe('Thanks')
+  prompt.screen.line('after')
+  expect(shown()).toBe('before\n\nyou: \nIt rains.\nyou: after\n')
+  terminal.close()
 })
 
 function open(kind: { readonly isTTY?: boolean }) {
