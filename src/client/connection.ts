@@ -114,10 +114,14 @@ interface GrpcStatus {
   readonly details: string
 }
 
-/** Whether the server does not have, or does not allow, what was asked. */
-function isRefusal(error: unknown): boolean {
-  const code = grpcStatusOf(error)?.code
-  return code === GRPC.unimplemented || code === GRPC.permissionDenied || code === GRPC.unauthenticated
+/**
+ * Whether the server does not offer a call or does not allow it, which another attempt does not change. A caller without
+ * valid credentials is not refused in this sense: the credentials may be renewed.
+ */
+export function isRefusal(error: unknown): boolean {
+  const cause = TemporalUnavailableError.isInstance(error) ? error.cause : error
+  const code = grpcStatusOf(cause)?.code
+  return code === GRPC.unimplemented || code === GRPC.permissionDenied
 }
 
 /** The client wraps the gRPC error of some calls and throws that of others as it is. */

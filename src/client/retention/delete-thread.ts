@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TemporalUnavailableError, ThreadConflictError, ThreadError } from '../../protocol/errors.js'
+import { ThreadConflictError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
 import { deleteThreadRows, markDeleting } from '../../store/threads/retention.js'
 import { subtreeOf } from '../../store/threads/thread-tree.js'
 import type { ClientContext } from '../client-context.js'
-import { GRPC, grpcStatusOf, translate } from '../connection.js'
+import { GRPC, grpcStatusOf, isRefusal, translate } from '../connection.js'
 import { terminateThread } from '../terminate-thread.js'
 import { lookAtWorkflow } from '../thread-workflow.js'
 
@@ -95,7 +95,7 @@ async function deleteHistories(context: ClientContext, threadId: string): Promis
     return null
   } catch (error) {
     const translated = translate(error, { client: context.temporal(), threadId })
-    if (!isRefused(error)) throw translated
+    if (!isRefusal(error)) throw translated
     return ThreadError.isInstance(translated) ? translated.message : 'The server does not delete histories.'
   }
 }
@@ -133,11 +133,4 @@ async function deleteRun(context: ClientContext, threadId: string, runId: string
   } catch (error) {
     if (grpcStatusOf(error)?.code !== GRPC.notFound) throw error
   }
-}
-
-/** By whoever runs the server; everything else may be better next time. */
-function isRefused(error: unknown): boolean {
-  const cause = TemporalUnavailableError.isInstance(error) ? error.cause : error
-  const code = grpcStatusOf(cause)?.code
-  return code === GRPC.permissionDenied || code === GRPC.unimplemented
 }
