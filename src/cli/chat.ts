@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PendingRequest, RunResult, ThreadHandle, ThreadTree } from '../client/index.js'
 import { RequestNotFoundError, WaitTimeoutError } from '../protocol/errors.js'
-import { cut } from './inspect.js'
+import { truncate } from './inspect.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
 import { watchThread } from './watch-thread.js'
@@ -54,7 +54,7 @@ async function converse(context: CommandContext, thread: ThreadHandle): Promise<
   const { lastSequence, root, run } = await thread.snapshot()
   const prompt = createMessagePrompt(context.terminal)
   const watch = watchThread(thread, lastSequence, prompt)
-  const requests = treeRequests(context, thread, root)
+  const requests = createTreeRequests(context, thread, root)
   try {
     await Promise.race([talk({ ...context, thread, prompt, watch, requests }, run !== null), watch.broken])
   } finally {
@@ -83,14 +83,17 @@ async function askForMessage({ terminal, thread, prompt, watch, requests }: Conv
     else ended.abort()
   })
   try {
-    return await Promise.race([prompt.ask(ended.signal), tellOfQuestions({ prompt, requests }, ended.signal)])
+    return await Promise.race([
+      prompt.ask(ended.signal),
+      announceQuestions({ prompt, requests }, ended.signal),
+    ])
   } finally {
     undo()
     ended.abort()
   }
 }
 
-async function tellOfQuestions(
+async function announceQuestions(
   { prompt, requests }: Pick<Conversation, 'prompt' | 'requests'>,
   signal: AbortSignal,
 ): Promise<null> {
@@ -126,7 +129,7 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
     while (!left.signal.aborted) {
       const [request] = await requests.open()
       if (request === undefined) {
-        const end = await Promise.race([idleSoon(thread), leaving])
+        const end = await Promise.race([waitBriefly(thread), leaving])
         if (end === null || (await requests.open()).length > 0) continue
         return await Promise.race([watch.shown(end.lastSequence), leaving.then(() => undefined)])
       }
@@ -145,7 +148,7 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
 }
 
 /** Null: not yet. */
-async function idleSoon(thread: ThreadHandle): Promise<RunResult | null> {
+async function waitBriefly(thread: ThreadHandle): Promise<RunResult | null> {
   try {
     return await thread.waitUntilIdle({ timeout: LOOK })
   } catch (error) {
@@ -188,7 +191,7 @@ type Given = Parameters<ThreadHandle['respond']>[1] | 'later' | null
 function askFor(asking: Asking, request: TreeRequest): Promise<Given> {
   if (request.kind === 'variables') return askForValues(asking, request)
   const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
-  const call = `${request.toolName} ${cut(JSON.stringify(request.args ?? {}))}${whose}`
+  const call = `${request.toolName} ${truncate(JSON.stringify(request.args ?? {}))}${whose}`
   return request.kind === 'approval' ? askForApproval(asking, call) : askForResult(asking, call)
 }
 
@@ -238,7 +241,7 @@ interface TreeRequests {
   again(): void
 }
 
-function treeRequests({ threads }: CommandContext, thread: ThreadHandle, root: string): TreeRequests {
+function createTreeRequests({ threads }: CommandContext, thread: ThreadHandle, root: string): TreeRequests {
   const put = new Set<string>()
   return {
     async open() {
@@ -247,7 +250,7 @@ function treeRequests({ threads }: CommandContext, thread: ThreadHandle, root: s
         if (put.has(keyOf(request))) continue
         const { threadId } = request
         const subagent =
-          threadId === thread.threadId ? null : nameIn(await threads.get(root).tree(), threadId)
+          threadId === thread.threadId ? null : findName(await threads.get(root).tree(), threadId)
         found.push({ ...request, subagent })
       }
       return found
@@ -261,7 +264,7 @@ function keyOf({ threadId, id }: { readonly threadId: string; readonly id: strin
   return `${threadId} ${id}`
 }
 
-function nameIn(tree: ThreadTree, threadId: string): string {
+function findName(tree: ThreadTree, threadId: string): string {
   const found = findIn(tree, threadId)
   if (found === null) return threadId
   const named = found.entry?.threadName === undefined ? '' : ` "${found.entry.threadName}"`

@@ -156,7 +156,7 @@ function originOf({ parent, root }: ThreadSnapshot): string {
 
 /** Lines under a title; nothing if there are none. */
 function section(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${cut(line)}`)]
+  return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${truncate(line)}`)]
 }
 
 function pendingLine(request: ThreadSnapshot['pending'][number]): string {
@@ -176,11 +176,11 @@ export function messageLines(message: Message): readonly string[] {
     ...callsOf(message).map(({ name, args }) => `→ ${name}(${args})`),
     ...message.attachments.map((file) => `[file ${fileLine(file)}]`),
   ]
-  const [first = '', ...more] = cut(message.content ?? '').split('\n')
+  const [first = '', ...more] = truncate(message.content ?? '').split('\n')
   return [
     `${place} ${indent}${who}${message.content === null || message.content === '' ? '' : `: ${first}`}`,
     // No line of a text looks like the beginning of a row.
-    ...[...more, ...rest.map(cut)].map((line) => `     ${indent}  ${line}`),
+    ...[...more, ...rest.map(truncate)].map((line) => `     ${indent}  ${line}`),
   ]
 }
 
@@ -195,7 +195,7 @@ function errorLines({ at, type, id, message, stack }: RecordedError): readonly s
 /** Message and beginning of the stack, a line each. */
 function errorWords({ message, stack }: Pick<RecordedError, 'message' | 'stack'>): readonly string[] {
   const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
-  return [...cut(message).split('\n'), ...frames.slice(0, STACK_LINES).map((line) => line.trim())]
+  return [...truncate(message).split('\n'), ...frames.slice(0, STACK_LINES).map((line) => line.trim())]
 }
 
 function fileLine({ path, mimeType, size }: Pick<FileRecord, 'path' | 'mimeType' | 'size'>): string {
@@ -208,7 +208,7 @@ function callsOf({ tool_calls }: Message): readonly { readonly name: string; rea
   return calls.map(({ function: made }) => ({ name: made.name, args: made.arguments }))
 }
 
-export function cut(text: string): string {
+export function truncate(text: string): string {
   return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)} … (${text.length} characters in all)`
 }
 

@@ -10,7 +10,7 @@ import { chat } from './chat.js'
 import { inspect } from './inspect.js'
 import { serve } from './serve.js'
 import type { Command, Terminal } from './terminal.js'
-import { missingSearchAttributes, translate } from '../client/connection.js'
+import { listMissingSearchAttributes, translate } from '../client/connection.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { openStore, prepareStore } from '../store/open-store.js'
@@ -39,7 +39,7 @@ const setup: Command = {
 
 function addSearchAttributes(client: Client): Promise<readonly string[]> {
   return client.withDeadline(Date.now() + LIMITS.temporalCall, async () => {
-    const missing = await missingSearchAttributes(client)
+    const missing = await listMissingSearchAttributes(client)
     if (missing.length === 0) return []
     const { namespace } = client.options
     const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, type]))
@@ -69,19 +69,19 @@ export const doctor: Command = {
     for await (const finding of threads.doctor(options)) {
       found += 1
       if (!finding.fixed) left += 1
-      terminal.line(isJson ? JSON.stringify(finding) : lineOf(finding))
+      terminal.line(isJson ? JSON.stringify(finding) : formatFinding(finding))
     }
-    if (!isJson) terminal.line(summaryOf(found, left))
+    if (!isJson) terminal.line(summarize(found, left))
     return left === 0 ? 0 : 1
   },
 }
 
-function lineOf({ kind, threadId, problem, fixed, remedy }: Finding): string {
+function formatFinding({ kind, threadId, problem, fixed, remedy }: Finding): string {
   const whose = threadId === null ? '' : ` ${threadId}`
   return `${fixed ? 'fixed' : 'left'}  ${kind}${whose}: ${problem}. ${remedy}`
 }
 
-function summaryOf(found: number, left: number): string {
+function summarize(found: number, left: number): string {
   if (found === 0) return 'Store and Temporal agree.'
   return `${found} found, ${found - left} fixed, ${left} left.`
 }
@@ -170,7 +170,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   const given = command === undefined ? null : parse(command, rest)
   if (command === undefined || given === null) {
     const wrong =
-      command === undefined ? `There is no command "${name}".` : `Expected: ${shown(name, command)}`
+      command === undefined ? `There is no command "${name}".` : `Expected: ${formatUsage(name, command)}`
     terminal.problem(`${wrong}\n\n${help()}`)
     return 2
   }
@@ -207,12 +207,12 @@ function parse(command: Command, line: readonly string[]): GivenArguments | null
 }
 
 function help(): string {
-  const lines = [...COMMANDS].map(([name, command]) => [shown(name, command), command.summary] as const)
+  const lines = [...COMMANDS].map(([name, command]) => [formatUsage(name, command), command.summary] as const)
   lines.push(['everthread --version', 'the version of this package'])
   const width = Math.max(...lines.map(([usage]) => usage.length))
   return ['Usage:', ...lines.map(([usage, summary]) => `  ${usage.padEnd(width)}  ${summary}`)].join('\n')
 }
 
-function shown(name: string, { usage }: Command): string {
+function formatUsage(name: string, { usage }: Command): string {
   return `everthread ${name} ${usage}`.trim()
 }

@@ -32,7 +32,7 @@ export const serve: Command = {
     terminal.line(
       `serving threads at ${server.url} (document: ${server.url}/openapi.json); tokens: ${who}${others}`,
     )
-    await untilAsked(server, terminal)
+    await serveUntilStopped(server, terminal)
   },
 }
 
@@ -43,7 +43,7 @@ function portOf(given: unknown): number {
 }
 
 /** Ctrl-C and SIGTERM: nothing new is taken, streams end, what is in flight is answered. */
-function untilAsked(server: ThreadServer, terminal: Terminal): Promise<void> {
+function serveUntilStopped(server: ThreadServer, terminal: Terminal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       forget()

@@ -1,5 +1,5 @@
 import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.js'
-import { cut } from './inspect.js'
+import { truncate } from './inspect.js'
 import type { MessagePrompt } from './terminal.js'
 
 /** Shows all that happens in a thread, whoever asked for it. */
@@ -57,7 +57,7 @@ function createTurnView(screen: MessagePrompt['screen']): TurnView {
   // The message under way, the attempt it is shown of, and how much of it.
   let shown = { messageId: '', attempt: 0, length: 0 }
 
-  function stream(
+  function showDelta(
     messageId: string,
     { attempt, offset, text }: { attempt: number; offset: number; text: string },
   ) {
@@ -72,7 +72,7 @@ function createTurnView(screen: MessagePrompt['screen']): TurnView {
     shown = { ...shown, length: Math.max(shown.length, offset + text.length) }
   }
 
-  function whole({ messageId = '', payload }: ThreadEventOf<'message.created'>) {
+  function showMessage({ messageId = '', payload }: ThreadEventOf<'message.created'>) {
     const { message } = payload
     if (message?.role !== 'assistant' || message.silent || message.depth > 0) return
     const text = message.content ?? ''
@@ -86,23 +86,23 @@ function createTurnView(screen: MessagePrompt['screen']): TurnView {
     show(event) {
       switch (event.type) {
         case 'model.delta':
-          return stream(event.messageId, event.payload)
+          return showDelta(event.messageId, event.payload)
         case 'message.created':
-          return whole(event)
+          return showMessage(event)
         case 'tool.started':
-          return screen.line(`  → ${event.payload.name} ${cut(event.payload.preview ?? '')}`)
+          return screen.line(`  → ${event.payload.name} ${truncate(event.payload.preview ?? '')}`)
         case 'tool.result':
           return screen.line(`  ← ${event.payload.name} ${event.payload.outcome}`)
         case 'thread.status':
-          return screen.line(`  · ${cut(event.payload.status ?? '')}`)
+          return screen.line(`  · ${truncate(event.payload.status ?? '')}`)
         case 'subagent.status':
-          return screen.line(`  · ${nameOf(event.payload)}: ${cut(event.payload.status ?? '')}`)
+          return screen.line(`  · ${nameOf(event.payload)}: ${truncate(event.payload.status ?? '')}`)
         case 'subagent.completed':
           return screen.line(`  · ${nameOf(event.payload)} has ended`)
         case 'subagent.failed':
           return screen.line(`  · ${nameOf(event.payload)} has failed: ${event.payload.reason ?? ''}`)
         case 'runtime.warning':
-          return screen.line(`  (${event.payload.code}${told(event.payload.message)})`)
+          return screen.line(`  (${event.payload.code}${formatMessage(event.payload.message)})`)
         case 'run.completed':
           return event.payload.reason === 'answer_cut'
             ? screen.line('  (the answer is cut off by its limit of length)')
@@ -127,6 +127,6 @@ function nameOf({ name, threadName }: Named): string {
   return threadName === undefined ? name : `${name} "${threadName}"`
 }
 
-function told(message: string | undefined): string {
-  return message === undefined ? '' : `: ${cut(message)}`
+function formatMessage(message: string | undefined): string {
+  return message === undefined ? '' : `: ${truncate(message)}`
 }

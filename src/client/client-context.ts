@@ -32,7 +32,7 @@ export interface ThreadNotice {
 export type OnNotice = (notice: ThreadNotice) => void
 
 /** The thread's row. @throws ThreadNotFoundError */
-export async function knownThread(db: Reader, threadId: string): Promise<ThreadRecord> {
+export async function requireThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
   return thread
@@ -42,9 +42,9 @@ export async function knownThread(db: Reader, threadId: string): Promise<ThreadR
  * The row of a thread that still accepts work. The row alone decides, also after Temporal forgot the workflow (T8).
  * @throws ThreadNotFoundError, ThreadTerminatedError
  */
-export async function openThread(db: Reader, threadId: string): Promise<ThreadRecord> {
-  const thread = await knownThread(db, threadId)
-  if (!isOpen(thread)) throw new ThreadTerminatedError(threadId, endOf(thread))
+export async function requireOpenThread(db: Reader, threadId: string): Promise<ThreadRecord> {
+  const thread = await requireThread(db, threadId)
+  if (!isOpen(thread)) throw new ThreadTerminatedError(threadId, describeEnd(thread))
   return thread
 }
 
@@ -52,6 +52,6 @@ export function isOpen(thread: ThreadRecord): boolean {
   return thread.closed_at === null && thread.terminate_requested_at === null
 }
 
-function endOf(thread: ThreadRecord): string {
+function describeEnd(thread: ThreadRecord): string {
   return thread.closed_at === null ? 'terminated' : thread.status
 }

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client'
 import { expect, test } from 'vitest'
 import { TemporalUnavailableError } from '../protocol/errors.js'
-import { isRefusal, registeredSearchAttributes } from './connection.js'
+import { isRefusal, listRegisteredSearchAttributes } from './connection.js'
 
 const [UNIMPLEMENTED, PERMISSION_DENIED, UNAVAILABLE, UNAUTHENTICATED] = [12, 7, 14, 16]
 
@@ -20,11 +20,11 @@ test('an error that was translated is the same refusal', () => {
 })
 
 test('a server that refuses to list search attributes has none', async () => {
-  expect(await registeredSearchAttributes(clientOf(grpcError(UNIMPLEMENTED)), 't')).toEqual([])
+  expect(await listRegisteredSearchAttributes(clientOf(grpcError(UNIMPLEMENTED)), 't')).toEqual([])
 })
 
 test('without credentials it is not known which search attributes are registered', async () => {
-  const registered = registeredSearchAttributes(clientOf(grpcError(UNAUTHENTICATED)), 't')
+  const registered = listRegisteredSearchAttributes(clientOf(grpcError(UNAUTHENTICATED)), 't')
   await expect(registered).rejects.toThrow('check TEMPORAL_API_KEY and TLS')
 })
 

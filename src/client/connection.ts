@@ -80,20 +80,20 @@ export function translate(
   error: unknown,
   { client, threadId }: { client: Client; threadId: string },
 ): unknown {
-  const problem = problemOf(error, client)
+  const problem = findProblem(error, client)
   if (problem === undefined) return error
   return new TemporalUnavailableError(threadId, { address: addressOf(client), problem }, error)
 }
 
-function problemOf(error: unknown, client: Client): string | undefined {
-  if (error instanceof NamespaceNotFoundError) return withoutNamespace(error.namespace)
+function findProblem(error: unknown, client: Client): string | undefined {
+  if (error instanceof NamespaceNotFoundError) return describeMissingNamespace(error.namespace)
   const status = grpcStatusOf(error)
   if (status === undefined) return undefined
   const { namespace } = client.options
   // The SDK makes a class of it for some calls only.
   if (status.code === GRPC.notFound && /^namespace\b/i.test(status.details))
-    return withoutNamespace(namespace)
-  if (status.code === GRPC.unavailable) return `no connection (${reasonOf(status.details)}): ${START}`
+    return describeMissingNamespace(namespace)
+  if (status.code === GRPC.unavailable) return `no connection (${readLastError(status.details)}): ${START}`
   if (status.code === GRPC.deadlineExceeded) return `no answer in time: ${START}`
   if (status.code === GRPC.permissionDenied || status.code === GRPC.unauthenticated)
     return `a refusal for the namespace "${namespace}" (${status.details}): check TEMPORAL_API_KEY and TLS`
@@ -101,11 +101,11 @@ function problemOf(error: unknown, client: Client): string | undefined {
 }
 
 /** gRPC tells of its last attempt in the middle of its own words. */
-function reasonOf(details: string): string {
+function readLastError(details: string): string {
   return /Last error: (?:Error: )?(.+?)\. Resolution note/.exec(details)?.[1] ?? details
 }
 
-function withoutNamespace(namespace: string): string {
+function describeMissingNamespace(namespace: string): string {
   return `one without the namespace "${namespace}": create it, or set TEMPORAL_NAMESPACE`
 }
 
@@ -137,29 +137,29 @@ const TYPES = { Keyword: 2, KeywordList: 7 } as const
  * Which of our search attributes are registered in the namespace, with the right type: any other one would fail a
  * thread's workflow task for ever. None where the server has no listing, or refuses it.
  */
-export async function registeredSearchAttributes(
+export async function listRegisteredSearchAttributes(
   client: Client,
   threadId: string,
 ): Promise<readonly string[]> {
   const { namespace } = client.options
   const registered = await listSearchAttributes(client, threadId)
   if (registered === null) return []
-  const missing = missingOf(registered)
+  const missing = findMissing(registered)
   if (missing.length > 0)
-    process.emitWarning(warningOf(missing, namespace), { code: 'EVERTHREAD_SEARCH_ATTRIBUTES' })
+    process.emitWarning(formatWarning(missing, namespace), { code: 'EVERTHREAD_SEARCH_ATTRIBUTES' })
   return ours.filter((attribute) => !missing.includes(attribute)).map(({ name }) => name)
 }
 
 /** Those that the namespace lacks, with the number of their type. */
-export async function missingSearchAttributes(
+export async function listMissingSearchAttributes(
   client: Client,
 ): Promise<readonly { readonly name: string; readonly type: number }[]> {
   const { namespace } = client.options
   const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace })
-  return missingOf(customAttributes).map(({ name, type }) => ({ name, type: TYPES[type] }))
+  return findMissing(customAttributes).map(({ name, type }) => ({ name, type: TYPES[type] }))
 }
 
-function missingOf(registered: Readonly<Record<string, unknown>>): readonly SearchAttribute[] {
+function findMissing(registered: Readonly<Record<string, unknown>>): readonly SearchAttribute[] {
   return ours.filter(({ name, type }) => registered[name] !== TYPES[type])
 }
 
@@ -186,7 +186,7 @@ async function listSearchAttributes(
   }
 }
 
-function warningOf(missing: readonly SearchAttribute[], namespace: string): string {
+function formatWarning(missing: readonly SearchAttribute[], namespace: string): string {
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${type}`).join(' ')
   return (
     `Threads are not listed by ${missing.map(({ name }) => name).join(', ')} in Temporal, which does not know these ` +

@@ -15,12 +15,12 @@ import type { ThreadRecord } from '../store/threads/threads.js'
 import { clientSpan, inSpan } from '../telemetry/spans.js'
 import { variablesProblem } from './answers/check-answer.js'
 import { putVariables } from './answers/set-variables.js'
-import { isOpen, knownThread } from './client-context.js'
+import { isOpen, requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { checkMessage, halfCharacterProblem, sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
 import { startWorkflow } from './thread-workflow.js'
-import { unknownAgent } from './waiting/notices.js'
+import { findUnknownAgent } from './waiting/notices.js'
 import { nowMicros } from '../protocol/time.js'
 
 /** A thread to make, or to find by its id. */
@@ -69,7 +69,7 @@ async function create(
   })
   const problem = conflictProblem({ ...thread, agents }, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
-  if (isNew) await tellOfUnknownAgent(context, thread)
+  if (isNew) await reportUnknownAgent(context, thread)
   if (isOpen(thread)) await startWorkflow(context, thread, { limits: options.limits, isNew })
   if (options.message !== undefined)
     await sendMessage(context, { threadId, message: options.message, defaultId })
@@ -77,8 +77,8 @@ async function create(
 }
 
 /** A worker may still come that has it: the thread is made, and whoever made it is told. */
-async function tellOfUnknownAgent(context: ClientContext, { id, agent }: ThreadRecord): Promise<void> {
-  const notice = await unknownAgent(context, { threadId: id, agent })
+async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadRecord): Promise<void> {
+  const notice = await findUnknownAgent(context, { threadId: id, agent })
   if (notice !== null) context.onNotice(notice)
 }
 
@@ -87,7 +87,7 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   const problems = [
     threadIdProblem(threadId),
     threadStartProblem({ ...options, message: undefined }),
-    ...halfCharacters(threadId, options),
+    ...halfCharacterProblems(threadId, options),
   ]
   if (account !== undefined && !isName(account))
     problems.push(`Expected "account" to be a text of 1 to ${LIMITS.threadIdLength} characters, got another.`)
@@ -97,7 +97,7 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   return problems.filter((problem) => problem !== undefined)
 }
 
-function halfCharacters(
+function halfCharacterProblems(
   threadId: unknown,
   { userId, account, tags }: CreateThread,
 ): readonly (string | undefined)[] {
@@ -131,7 +131,7 @@ async function register(
     await appendEvents(tx, { threadId: id, events: [started], now })
     await putVariables(tx, secrets, { threadId: id, values: env })
   }
-  return knownThread(tx, id)
+  return requireThread(tx, id)
 }
 
 /** The agent that the thread was made with: it may have been handed over since. */

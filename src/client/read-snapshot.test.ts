@@ -3,7 +3,7 @@ import type { ControlSnapshot } from '../protocol/status.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import type { PendingRequest } from './answers/pending-request.js'
-import { liveSnapshot } from './read-snapshot.js'
+import { buildLiveSnapshot } from './read-snapshot.js'
 import type { SnapshotRows } from './read-snapshot.js'
 
 const control: ControlSnapshot = {
@@ -39,17 +39,17 @@ const request: PendingRequest = {
 const asked = { id: 'approval_1', kind: 'approval', toolName: 'refund_order', requestedAt: 5 }
 
 test('what the workflow waits for comes with its arguments', () => {
-  const snapshot = liveSnapshot({ ...control, pending: [asked] }, { ...rows, requests: [request] })
+  const snapshot = buildLiveSnapshot({ ...control, pending: [asked] }, { ...rows, requests: [request] })
   expect(snapshot).toMatchObject({ status: 'waiting_permission', stale: false, pending: [request] })
 })
 
 test('a request that the workflow has not heard of is not listed', () => {
-  expect(liveSnapshot(control, { ...rows, requests: [request] }).pending).toEqual([])
+  expect(buildLiveSnapshot(control, { ...rows, requests: [request] }).pending).toEqual([])
 })
 
 test('an answer that the workflow has not heard of leaves it listed', () => {
   const pending = [asked, { id: 'v', kind: 'variables', toolName: null, requestedAt: 6 }]
-  expect(liveSnapshot({ ...control, pending }, rows).pending).toEqual([
+  expect(buildLiveSnapshot({ ...control, pending }, rows).pending).toEqual([
     { id: 'approval_1', kind: 'approval', toolName: 'refund_order', requestedAt: 5_000 },
     { id: 'v', kind: 'variables', agent: 'support', required: [], missing: [], requestedAt: 6_000 },
   ])
@@ -60,7 +60,7 @@ test('an effect that is due waits in the queue, with its name', () => {
     ...{ thread_id: 't', id, name: 'ask_again', args: {}, due_at, created_at: 1 },
     ...{ status: 'scheduled', finished_at: null, error: null },
   })
-  const snapshot = liveSnapshot(
+  const snapshot = buildLiveSnapshot(
     {
       ...control,
       effects: [{ id: 'later', dueAt: 9 }],

@@ -19,11 +19,11 @@ import { scheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { pendingRequest } from './answers/pending-request.js'
+import { toPendingRequest } from './answers/pending-request.js'
 import type { PendingRequest } from './answers/pending-request.js'
-import { isOpen, knownThread } from './client-context.js'
+import { isOpen, requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { previewOfCall, queuedPreviews } from './events/event-page.js'
+import { previewCall, listQueuedPreviews } from './events/event-page.js'
 import { toMicros } from '../protocol/time.js'
 import type { Millis } from '../protocol/time.js'
 
@@ -86,17 +86,17 @@ export interface SnapshotRows {
 }
 
 /** What the workflow answered, with texts from the store. */
-export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): ThreadSnapshot {
+export function buildLiveSnapshot(control: ControlSnapshot, rows: SnapshotRows): ThreadSnapshot {
   return {
-    ...storedPart(rows),
+    ...readStoredFields(rows),
     status: control.status,
     stale: false,
     at: toMicros(control.at),
-    ...controlPart(control),
+    ...readControlFields(control),
     queue: control.queue
       .filter(({ id }) => !rows.delivered.has(id))
       .map((item) => withPreview({ ...item, queuedAt: toMicros(item.queuedAt) }, rows.previews)),
-    pending: control.pending.map((item) => waitingRequest(item, rows)),
+    pending: control.pending.map((item) => findWaitingRequest(item, rows)),
     // One that is due waits in the queue.
     effects: rows.effects
       .filter(({ id }) => control.effects.some((item) => item.id === id))
@@ -105,7 +105,7 @@ export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): Thre
 }
 
 /** The workflow lists what it waits for; a request whose answer it has not heard of yet is no open row any more. */
-function waitingRequest(
+function findWaitingRequest(
   { id, kind, toolName, requestedAt }: PendingItem<Millis>,
   rows: SnapshotRows,
 ): PendingRequest {
@@ -119,16 +119,16 @@ function waitingRequest(
 }
 
 /** What the store knows when nobody answers. */
-function recordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): ThreadSnapshot {
+function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): ThreadSnapshot {
   const { thread } = rows
   // Written by the activity that settles a run: the store's boundary.
   const control = thread.snapshot as ControlSnapshot | null
   return {
-    ...storedPart(rows),
+    ...readStoredFields(rows),
     status: status ?? statusOf(thread),
     stale: true,
     at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
-    ...(control === null ? { run: null, lastRun: null } : controlPart(control)),
+    ...(control === null ? { run: null, lastRun: null } : readControlFields(control)),
     queue: rows.waiting.map((item) => withPreview(item, rows.previews)),
     pending: rows.requests,
     effects: rows.effects.map(effectSummary),
@@ -140,7 +140,7 @@ function statusOf(thread: ThreadRecord): ThreadStatus {
   return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
 }
 
-function storedPart({ thread, children }: SnapshotRows) {
+function readStoredFields({ thread, children }: SnapshotRows) {
   return {
     threadId: thread.id,
     agent: thread.agent,
@@ -154,7 +154,7 @@ function storedPart({ thread, children }: SnapshotRows) {
   }
 }
 
-function controlPart({ run, lastRun }: ControlSnapshot): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
+function readControlFields({ run, lastRun }: ControlSnapshot): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
   return {
     run: run === null ? null : { ...run, since: toMicros(run.since) },
     lastRun: lastRun === null ? null : { ...lastRun, endedAt: toMicros(lastRun.endedAt) },
@@ -186,7 +186,7 @@ export async function querySnapshot(
   patience: number = SNAPSHOT_QUERY_TIMEOUT,
 ): Promise<SnapshotAnswer> {
   const client = context.temporal()
-  const query = () => openOnly(client).getHandle(threadId).query<ControlSnapshot>(QUERIES.snapshot)
+  const query = () => openOnlyClient(client).getHandle(threadId).query<ControlSnapshot>(QUERIES.snapshot)
   try {
     return { kind: 'answered', snapshot: await context.call(patience, query) }
   } catch (error) {
@@ -206,7 +206,7 @@ function isGone(error: unknown): boolean {
 const openOnlyClients = new WeakMap<Client, WorkflowClient>()
 
 /** A closed workflow would be replayed to answer with its last state, as if it still ran. */
-function openOnly(client: Client): WorkflowClient {
+function openOnlyClient(client: Client): WorkflowClient {
   const known = openOnlyClients.get(client)
   if (known !== undefined) return known
   const made = new WorkflowClient({
@@ -239,43 +239,43 @@ export async function readSnapshot(
   patience?: number,
 ): Promise<Look> {
   const store = await context.store()
-  const thread = await store.read((db) => knownThread(db, threadId))
-  if (thread.closed_at !== null) return recorded(await store.read((db) => rowsOf(db, threadId)))
+  const thread = await store.read((db) => requireThread(db, threadId))
+  if (thread.closed_at !== null) return lookAtRows(await store.read((db) => readRows(db, threadId)))
   const answer = await querySnapshot(context, threadId, patience)
   return store.read(async (db) => {
-    const rows = await rowsOf(db, threadId, answer.kind === 'answered' ? answer.snapshot : undefined)
-    if (answer.kind === 'answered') return lookOf(answer.snapshot, rows)
-    if (answer.kind === 'silent') return { ...recorded(rows), silent: true }
+    const rows = await readRows(db, threadId, answer.kind === 'answered' ? answer.snapshot : undefined)
+    if (answer.kind === 'answered') return lookAtControl(answer.snapshot, rows)
+    if (answer.kind === 'silent') return { ...lookAtRows(rows), silent: true }
     // Without any run it was never started, which the next message mends.
     const lost = rows.thread.closed_at === null && (await lastRun(db, threadId)) !== null
-    return recorded(rows, lost ? 'lost' : undefined)
+    return lookAtRows(rows, lost ? 'lost' : undefined)
   })
 }
 
-function recorded(rows: SnapshotRows, status?: ThreadStatus): Look {
-  return { snapshot: recordedSnapshot(rows, status), silent: false, owed: [] }
+function lookAtRows(rows: SnapshotRows, status?: ThreadStatus): Look {
+  return { snapshot: buildRecordedSnapshot(rows, status), silent: false, owed: [] }
 }
 
-function lookOf(control: ControlSnapshot, rows: SnapshotRows): Look {
+function lookAtControl(control: ControlSnapshot, rows: SnapshotRows): Look {
   const owed = control.children.filter((child) => child.owed).map(({ reference }) => reference)
-  return { snapshot: liveSnapshot(control, rows), silent: false, owed }
+  return { snapshot: buildLiveSnapshot(control, rows), silent: false, owed }
 }
 
-async function rowsOf(db: Reader, threadId: string, control?: ControlSnapshot): Promise<SnapshotRows> {
-  const thread: ThreadRecord = await knownThread(db, threadId)
+async function readRows(db: Reader, threadId: string, control?: ControlSnapshot): Promise<SnapshotRows> {
+  const thread: ThreadRecord = await requireThread(db, threadId)
   const ids = control?.queue.map(({ id }) => id)
-  const queued = ids?.length === 0 ? [] : await queuedPreviews(db, threadId, LIMITS.queuedItems)
+  const queued = ids?.length === 0 ? [] : await listQueuedPreviews(db, threadId, LIMITS.queuedItems)
   const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
   // Nobody performs them any more.
   const effects = isOpen(thread) ? await scheduledEffects(db, threadId) : []
-  const due = effects.map(({ id, name, args }) => [id, previewOfCall(name, JSON.stringify(args))] as const)
+  const due = effects.map(({ id, name, args }) => [id, previewCall(name, JSON.stringify(args))] as const)
   return {
     thread,
     delivered: await deliveredAmong(db, threadId, ids ?? []),
     children: await allRegistered(db, threadId),
     previews: new Map([...queued.map(({ item, preview }) => [item.id, preview] as const), ...due]),
     waiting: queued.map(({ item }) => item),
-    requests: requests.map(pendingRequest),
+    requests: requests.map(toPendingRequest),
     effects,
   }
 }

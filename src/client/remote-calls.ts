@@ -23,7 +23,7 @@ import type { Reader, Store, Writer } from '../store/store.js'
 import { findThread } from '../store/threads/threads.js'
 import { checkAnswer } from './answers/check-answer.js'
 import type { CheckedResult } from './answers/check-answer.js'
-import { resultDigest, resultOf } from './answers/respond.js'
+import { digestResult, buildResult } from './answers/respond.js'
 import { isOpen } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { toMicros, nowMicros } from '../protocol/time.js'
@@ -56,7 +56,7 @@ export class RemoteCallError extends ThreadError {
     problem: RemoteCallProblem,
     words?: string,
   ) {
-    super(`call_${problem}`, call.threadId, words ?? sentence(call, problem))
+    super(`call_${problem}`, call.threadId, words ?? describeProblem(call, problem))
     this.callId = call.callId
     this.problem = problem
   }
@@ -66,7 +66,7 @@ export class RemoteCallError extends ThreadError {
   }
 }
 
-function sentence(
+function describeProblem(
   { threadId, callId }: { readonly threadId: string; readonly callId: string },
   problem: RemoteCallProblem,
 ): string {
@@ -81,7 +81,7 @@ export interface HeldRemoteCall extends RemoteKey {
 }
 
 /** The call that the token holds, or that it has answered. @throws RemoteCallError */
-async function tokensCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
+async function requireTokenHolder(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
   const record = await findRemoteCall(db, held)
   // Whoever has no token learns nothing, not even whether there is such a call.
   if (record === null || !holdsClaim(record, digestOfToken(held.token)))
@@ -95,8 +95,8 @@ async function tokensCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecor
 }
 
 /** The call that the token holds and that waits for its answer. @throws RemoteCallError */
-async function heldCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
-  const record = await tokensCall(db, held)
+async function requireHeldCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
+  const record = await requireTokenHolder(db, held)
   if (isAnswered(record)) throw new RemoteCallError(held, 'answered')
   return record
 }
@@ -140,7 +140,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const now = Date.now()
   const { record, attempt, variables } = await store.write(async (tx) => {
-    const found = await claimable(tx, claim)
+    const found = await requireClaimable(tx, claim)
     if (!taskQueues.includes(found.taskQueue)) throw new RemoteCallError(claim, 'not_found')
     const again = found.claim?.id === claimId
     if (found.claim !== null && !again && !found.idempotent) throw new RemoteCallError(claim, 'taken')
@@ -170,7 +170,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
   }
 }
 
-async function claimable(tx: Writer, key: RemoteKey): Promise<RemoteRecord> {
+async function requireClaimable(tx: Writer, key: RemoteKey): Promise<RemoteRecord> {
   const record = await findRemoteCall(tx, key)
   if (record === null) throw new RemoteCallError(key, 'not_found')
   const thread = await findThread(tx, key.threadId)
@@ -199,7 +199,7 @@ async function readCallFile(
   checkPath(held, path)
   const store = await context.store()
   const found = await store.read(async (db) => {
-    const record = await heldCall(db, held)
+    const record = await requireHeldCall(db, held)
     const { files } = record
     const kept = remoteRedactor(store.secrets, held, record).redact(path)
     const staged = Object.hasOwn(files, kept) ? files[kept] : undefined
@@ -232,12 +232,12 @@ async function writeCallFile(
   checkPath(held, given.path)
   const store = await context.store()
   // Before its bytes are taken: whoever has no token writes nothing.
-  const { redact } = remoteRedactor(store.secrets, held, await store.read((db) => heldCall(db, held)))
+  const { redact } = remoteRedactor(store.secrets, held, await store.read((db) => requireHeldCall(db, held)))
   const path = redact(given.path)
   checkPath(held, path)
-  const file: StagedFile = { ...(await written(store, held, given.data)), mimeType: redact(given.mimeType) }
+  const file: StagedFile = { ...(await writeBlob(store, held, given.data)), mimeType: redact(given.mimeType) }
   return store.write(async (tx) => {
-    const record = await heldCall(tx, held)
+    const record = await requireHeldCall(tx, held)
     const { files } = record
     if (!Object.hasOwn(files, path) && Object.keys(files).length >= REMOTE_FILES)
       throw new RemoteCallError(
@@ -256,7 +256,7 @@ async function writeCallFile(
   })
 }
 
-async function written(
+async function writeBlob(
   store: Store,
   held: HeldRemoteCall,
   data: Uint8Array | AsyncIterable<Uint8Array>,
@@ -282,13 +282,13 @@ async function answerCall(context: ClientContext, held: HeldRemoteCall, result: 
   const { threadId } = held
   const store = await context.store()
   // Before its result is looked at and a writer waited for: whoever has no token costs a read.
-  await store.read((db) => tokensCall(db, held))
+  await store.read((db) => requireTokenHolder(db, held))
   const checked = checkAnswer(threadId, { result })
   if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
-  const digest = resultDigest(checked.result)
-  const given = storedResult(threadId, checked.result)
+  const digest = digestResult(checked.result)
+  const given = toStoredResult(threadId, checked.result)
   await store.write(async (tx) => {
-    const record = await tokensCall(tx, held)
+    const record = await requireTokenHolder(tx, held)
     if (isAnswered(record)) {
       if (record.answer.digest !== digest) throw new RemoteCallError(held, 'answered')
       return
@@ -301,7 +301,7 @@ async function answerCall(context: ClientContext, held: HeldRemoteCall, result: 
 }
 
 /** Files are written before, by their paths: a result of many megabytes would be a row of as many. */
-function storedResult(threadId: string, result: CheckedResult): JsonObject {
+function toStoredResult(threadId: string, result: CheckedResult): JsonObject {
   const files = result.files.map((file) => {
     if (file.kind === 'file')
       return { path: file.path, ...(file.description !== null && { description: file.description }) }
@@ -310,7 +310,7 @@ function storedResult(threadId: string, result: CheckedResult): JsonObject {
       `Expected the file "${file.name}" by its path, got its data: write it first, then name its path.`,
     )
   })
-  return resultOf(result, files)
+  return buildResult(result, files)
 }
 
 /** What a worker in another language does to its calls: the HTTP server's routes are this, for one worker each. */

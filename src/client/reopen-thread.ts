@@ -7,9 +7,9 @@ import { cutRun, readReopened } from '../store/reopen/reopened-thread.js'
 import { lastRun } from '../store/threads/runs.js'
 import { findThread, updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { isOpen, openThread } from './client-context.js'
+import { isOpen, requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { lookAtWorkflow, signalThread, startWorkflow } from './thread-workflow.js'
+import { describeWorkflow, signalThread, startWorkflow } from './thread-workflow.js'
 import type { ThreadSignal } from './thread-workflow.js'
 import { nowMicros } from '../protocol/time.js'
 
@@ -32,16 +32,16 @@ export async function reopenThread(
   { limits }: ReopenThread = {},
 ): Promise<void> {
   for (let trial = 0; trial < TRIALS; trial += 1) if (await reopened(context, threadId, limits)) return
-  throw conflict(threadId, 'is written to by somebody: try again when its workers are idle')
+  throw conflictError(threadId, 'is written to by somebody: try again when its workers are idle')
 }
 
 async function reopened(context: ClientContext, threadId: string, limits?: ThreadLimits): Promise<boolean> {
   const store = await context.store()
-  const thread = await store.read((db) => openThread(db, threadId))
-  const workflow = await lookAtWorkflow(context, threadId)
+  const thread = await store.read((db) => requireOpenThread(db, threadId))
+  const workflow = await describeWorkflow(context, threadId)
   if (workflow.state === 'open') {
-    if (!workflow.reopened) throw conflict(threadId, 'runs in Temporal: nothing is to be opened again')
-    await tellWaiting(context, thread, parkedSince(thread))
+    if (!workflow.reopened) throw conflictError(threadId, 'runs in Temporal: nothing is to be opened again')
+    await signalWaitingItems(context, thread, parkedTimeOf(thread))
     return true
   }
   if (workflow.status === 'not_found') await checkStarted(context, thread)
@@ -51,7 +51,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
     const now = nowMicros()
     const cut = await cutRun(tx, { threadId, sequence, now })
     if (cut === 'busy') return null
-    const row = await openThread(tx, threadId)
+    const row = await requireOpenThread(tx, threadId)
     const state = await readReopened(tx, row, { cut: cut === 'cut', now })
     const { runs: run, agent, activated, side } = state
     const settled = { run, agent, activated, ...(side !== undefined && { side }) }
@@ -62,7 +62,11 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
   if (state === null) return false
   // If several callers start it at once, one of them wins, which is a success for all.
   await startWorkflow(context, state.row, { reopened: state.reopened, limits })
-  await tellWaiting(context, state.row, state.reopened.stopped === true ? parkedSince(state.row) : null)
+  await signalWaitingItems(
+    context,
+    state.row,
+    state.reopened.stopped === true ? parkedTimeOf(state.row) : null,
+  )
   return true
 }
 
@@ -79,7 +83,7 @@ async function checkStarted(
   if (parentId === null) return
   const store = await context.store()
   if ((await store.read((db) => lastRun(db, id))) !== null) return
-  throw conflict(id, `was never started: its parent "${parentId}" starts it`)
+  throw conflictError(id, `was never started: its parent "${parentId}" starts it`)
 }
 
 /** A child that finds its parent gone ends: the parent comes first. */
@@ -91,19 +95,19 @@ async function checkParent(
   const store = await context.store()
   const parent = await store.read((db) => findThread(db, parentId))
   if (parent === null || !isOpen(parent))
-    throw conflict(id, `is a child of "${parentId}", which is closed: terminate it`)
-  if ((await lookAtWorkflow(context, parentId)).state !== 'open')
-    throw conflict(id, `is a child of "${parentId}", which is lost too: reopen that one first`)
+    throw conflictError(id, `is a child of "${parentId}", which is closed: terminate it`)
+  if ((await describeWorkflow(context, parentId)).state !== 'open')
+    throw conflictError(id, `is a child of "${parentId}", which is lost too: reopen that one first`)
 }
 
-function conflict(threadId: string, problem: string): ThreadConflictError {
+function conflictError(threadId: string, problem: string): ThreadConflictError {
   return new ThreadConflictError(threadId, {
     problem: `Expected a thread that is closed in Temporal and open in the store, got "${threadId}", which ${problem}.`,
   })
 }
 
 /** T3: what has no place in the transcript is told again, in its order; told twice it is one item. */
-export async function tellWaiting(
+export async function signalWaitingItems(
   context: ClientContext,
   thread: ThreadRecord,
   parkedAt: number | null = null,
@@ -114,7 +118,7 @@ export async function tellWaiting(
 }
 
 /** When a thread was stopped or blocked, in microseconds; null: it is neither. */
-export function parkedSince({ status, snapshot_at: at }: ThreadRecord): number | null {
+export function parkedTimeOf({ status, snapshot_at: at }: ThreadRecord): number | null {
   return status === 'stopped' || status === 'blocked' ? (at ?? 0) : null
 }
 

@@ -8,17 +8,17 @@ import { taskQueueOf } from '../store/store-location.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import type { ClientContext, OnNotice } from './client-context.js'
-import { connectLazily, registeredSearchAttributes } from './connection.js'
+import { connectLazily, listRegisteredSearchAttributes } from './connection.js'
 import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
 import {
-  agentSummaries,
+  listAgentSummaries,
   findSummary,
-  pageOfPending,
-  pageOfThreads,
-  pendingRequests,
+  listPendingPage,
+  listThreadsPage,
+  listPendingRequests,
   summarizeThreads,
 } from './lists/list-threads.js'
 import type {
@@ -153,7 +153,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
 
   /** As `list`, a page at a time, for callers that come back with a cursor. @throws ConfigError for a cursor that is none */
   page(filter: ListThreads = {}, options: PageOptions = {}): Promise<ThreadsPage> {
-    return pageOfThreads(this.#context, filter, options)
+    return listThreadsPage(this.#context, filter, options)
   }
 
   /** A thread as the store has it; null if there is none. */
@@ -163,17 +163,17 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
 
   /** Open requests of all threads, oldest first, from the store. */
   pending(filter: ListPending = {}): AsyncIterable<ThreadRequest> {
-    return pendingRequests(this.#context, filter)
+    return listPendingRequests(this.#context, filter)
   }
 
   /** As `pending`, a page at a time. @throws ConfigError for a cursor that is none */
   pendingPage(filter: ListPending = {}, options: PageOptions = {}): Promise<PendingPage> {
-    return pageOfPending(this.#context, filter, options)
+    return listPendingPage(this.#context, filter, options)
   }
 
   /** What workers run, by name, from the store: they write it when they start. */
   agents(): AsyncIterable<AgentSummary> {
-    return agentSummaries(this.#context)
+    return listAgentSummaries(this.#context)
   }
 
   /** For workers in other languages: what the HTTP server does for them. */
@@ -201,7 +201,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   }
 
   #lookForSearchAttributes(threadId: string): Promise<readonly string[]> {
-    const look = () => registeredSearchAttributes(this.temporal, threadId)
+    const look = () => listRegisteredSearchAttributes(this.temporal, threadId)
     this.#searchAttributes ??= this.#again(
       this.#call(LIMITS.temporalCall, look),
       () => (this.#searchAttributes = undefined),

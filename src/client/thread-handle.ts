@@ -12,13 +12,13 @@ import type { PendingRequest } from './answers/pending-request.js'
 import { respond } from './answers/respond.js'
 import type { Answered } from './answers/respond.js'
 import { setVariables } from './answers/set-variables.js'
-import { knownThread, openThread } from './client-context.js'
+import { requireThread, requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import type { FollowEvents } from './events/follow-events.js'
-import { recordedErrors } from './lists/recorded-errors.js'
+import { listRecordedErrors } from './lists/recorded-errors.js'
 import type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
-import { threadFiles } from './lists/thread-files.js'
+import { createThreadFiles } from './lists/thread-files.js'
 import type { ThreadFiles } from './lists/thread-files.js'
 import { readTree } from './lists/thread-tree.js'
 import type { ThreadTree } from './lists/thread-tree.js'
@@ -129,7 +129,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
 ): ThreadHandle<R> {
   const signal = async (named: ThreadSignal): Promise<void> => {
     const store = await context.store()
-    await store.read((db) => openThread(db, threadId))
+    await store.read((db) => requireOpenThread(db, threadId))
     await signalThread(context, threadId, named)
   }
   return {
@@ -151,14 +151,14 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     async messages(options = {}) {
       const store = await context.store()
       const { messages, hasMore } = await store.read(async (db) => {
-        await knownThread(db, threadId)
+        await requireThread(db, threadId)
         return listMessages(db, { ...options, threadId })
       })
       return { messages, hasMore }
     },
     events: (options = {}) => followEvents(context, threadId, options),
-    errors: (options = {}) => recordedErrors(context, threadId, options),
+    errors: (options = {}) => listRecordedErrors(context, threadId, options),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
-    ...threadFiles(context, threadId),
+    ...createThreadFiles(context, threadId),
   }
 }

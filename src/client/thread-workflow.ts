@@ -19,7 +19,7 @@ import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/mess
 import { digestOf } from '../store/digest.js'
 import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { openThread } from './client-context.js'
+import { requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { GRPC, grpcStatusOf, translate } from './connection.js'
 
@@ -126,7 +126,7 @@ async function signalWorkflow(
 export async function cancelWorkflow(context: ClientContext, threadId: string): Promise<'accepted' | 'gone'> {
   const cancelled = await callTemporal(context, threadId, () => workflowOf(context, threadId).cancel())
   if (cancelled === 'gone') return 'gone'
-  return (await lookAtWorkflow(context, threadId)).state === 'open' ? 'accepted' : 'gone'
+  return (await describeWorkflow(context, threadId)).state === 'open' ? 'accepted' : 'gone'
 }
 
 /** The connection retries what is transient until the deadline; signals and starts are safe to repeat. */
@@ -167,28 +167,29 @@ export async function signalThread(
   const deadline = Date.now() + LIMITS.temporalCall
   for (;;) {
     if ((await signalWorkflow(context, threadId, signal)) === 'accepted') return
-    const { thread, hasRun } = await stateOf(context, threadId)
-    if (hasRun || Date.now() > deadline) throw lostThread(threadId)
+    const { thread, hasRun } = await readThreadState(context, threadId)
+    if (hasRun || Date.now() > deadline) throw lostThreadError(threadId)
     // A child is started by its parent alone, or it would be no child in Temporal.
     if (thread.parent_thread_id !== null) await sleep(CHILD_PAUSE)
-    else if ((await startWorkflow(context, thread, { isNew: true })) === 'closed') throw lostThread(threadId)
+    else if ((await startWorkflow(context, thread, { isNew: true })) === 'closed')
+      throw lostThreadError(threadId)
   }
 }
 
 /** @throws ThreadTerminatedError: the row tells why Temporal has no workflow. */
-async function stateOf(
+async function readThreadState(
   context: ClientContext,
   threadId: string,
 ): Promise<{ readonly thread: ThreadRecord; readonly hasRun: boolean }> {
   const store = await context.store()
   return store.read(async (db) => {
-    const thread = await openThread(db, threadId)
+    const thread = await requireOpenThread(db, threadId)
     return { thread, hasRun: (await lastRun(db, threadId)) !== null }
   })
 }
 
 /** Of a thread that the store has open while Temporal has no workflow of it. */
-export function lostThread(threadId: string): MessageRejectedError {
+export function lostThreadError(threadId: string): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
     `Expected an open workflow of thread "${threadId}" in Temporal, got none while the store has the thread open: it is ` +
@@ -226,7 +227,7 @@ export async function updateWorkflow(
   } catch (error) {
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return 'silent'
     if (error instanceof WorkflowNotFoundError) return 'gone'
-    const refusal = error instanceof WorkflowUpdateFailedError ? refusalOf(error) : undefined
+    const refusal = error instanceof WorkflowUpdateFailedError ? readRefusal(error) : undefined
     if (refusal !== undefined) return refusal
     if (repeats && isSpent(error)) return 'unknown'
     throw translate(error, { client: context.temporal(), threadId })
@@ -238,7 +239,7 @@ function isSpent(error: unknown): boolean {
   return error instanceof WorkflowUpdateFailedError || grpcStatusOf(error)?.code === GRPC.internal
 }
 
-function refusalOf(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
+function readRefusal(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {
   const types = failureTypes(error)
   if (types.has('Request.NotFound') || types.has('Item.NotFound')) return 'unknown'
   if (types.has('Request.Invalid') || types.has('Item.Invalid')) return 'invalid'
@@ -293,7 +294,7 @@ const CLOSED: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** Decodes nothing: whoever looks may lack the codec that a thread is stored with. @throws TemporalUnavailableError */
-export async function lookAtWorkflow(
+export async function describeWorkflow(
   context: ClientContext,
   threadId: string,
   patience: number = LIMITS.temporalCall,
@@ -319,9 +320,9 @@ export async function lookAtWorkflow(
       run,
       reopened: Object.hasOwn(fields, REOPENED_MEMO),
       attempts: task?.attempt ?? 0,
-      store: storeInMemo(fields),
+      store: readStoreMemo(fields),
       refusedBy: refusedBy(activities ?? []),
-      failing: failingOf(activities ?? []),
+      failing: listFailing(activities ?? []),
     }
   } catch (error) {
     const failure = grpcStatusOf(error)
@@ -338,7 +339,9 @@ interface RawPayload {
 }
 
 /** The id of a thread's store, from its memo as Temporal has it; null where none is there, or where a codec hides it. */
-export function storeInMemo(fields: Readonly<Record<string, RawPayload>> | null | undefined): string | null {
+export function readStoreMemo(
+  fields: Readonly<Record<string, RawPayload>> | null | undefined,
+): string | null {
   const { metadata, data } = fields?.[STORE_MEMO] ?? {}
   if (data == null || Buffer.from(metadata?.['encoding'] ?? []).toString() !== 'json/plain') return null
   const text = Buffer.from(data).toString()
@@ -358,7 +361,7 @@ interface RawActivity {
 
 const OTHER_STORE: FailureType = 'Thread.OtherStore'
 
-function failingOf(activities: readonly RawActivity[]): readonly FailingActivity[] {
+function listFailing(activities: readonly RawActivity[]): readonly FailingActivity[] {
   return activities.flatMap(({ lastFailure, attempt }) => {
     if (lastFailure == null) return []
     const type = lastFailure.applicationFailureInfo?.type ?? null

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredSearchAttributes } from '../../src/client/connection.js'
+import { listRegisteredSearchAttributes } from '../../src/client/connection.js'
 import { startTestServer } from '../../src/testing/test-server.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 test('registered search attributes are named in the start', async () => {
-  const names = await registeredSearchAttributes(new Client({ connection }), 't')
+  const names = await listRegisteredSearchAttributes(new Client({ connection }), 't')
   expect(names).toEqual([
     'ThreadAgent',
     'ThreadStatus',
@@ -32,7 +32,7 @@ test('registered search attributes are named in the start', async () => {
 test('missing search attributes are warned of with the command', async () => {
   const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
   const client = new Client({ connection, namespace: 'temporal-system' })
-  expect(await registeredSearchAttributes(client, 't')).toEqual([])
+  expect(await listRegisteredSearchAttributes(client, 't')).toEqual([])
   const { message } = await warned
   expect(message).toContain('temporal operator search-attribute create --namespace temporal-system ')
   expect(message).toContain('--name ThreadAgent --type Keyword ')
@@ -41,6 +41,6 @@ test('missing search attributes are warned of with the command', async () => {
 
 test('a server without a listing gets none', async () => {
   const environment = await startTestServer('time-skipping')
-  expect(await registeredSearchAttributes(environment.client, 't')).toEqual([])
+  expect(await listRegisteredSearchAttributes(environment.client, 't')).toEqual([])
   await environment.teardown()
 })

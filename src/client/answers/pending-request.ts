@@ -4,7 +4,7 @@ import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
 import { findRequest, isDropped } from '../../store/calls/requests.js'
 import type { Reader } from '../../store/store.js'
-import { knownThread } from '../client-context.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
 /** A question of a thread that somebody has to answer by `respond`. Open: later versions add kinds. */
@@ -34,22 +34,23 @@ export type PendingRequest =
     }
 
 /** A row as callers see it. */
-export function pendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
+export function toPendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
-  if (kind !== 'variables') return { id, kind, toolName: toolName ?? '', ...parsed(args), requestedAt }
+  if (kind !== 'variables')
+    return { id, kind, toolName: toolName ?? '', ...parseArguments(args), requestedAt }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,
     kind,
     agent: typeof agent === 'string' ? agent : '',
-    required: names(required),
-    missing: names(missing),
+    required: readNames(required),
+    missing: readNames(missing),
     ...(typeof child === 'string' && { child }),
     requestedAt,
   }
 }
 
-function parsed(args: string | null): { readonly args?: JsonValue } {
+function parseArguments(args: string | null): { readonly args?: JsonValue } {
   if (args === null) return {}
   try {
     return { args: JSON.parse(args) as JsonValue }
@@ -58,7 +59,7 @@ function parsed(args: string | null): { readonly args?: JsonValue } {
   }
 }
 
-function names(value: JsonValue | undefined): readonly string[] {
+function readNames(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
 }
 
@@ -79,19 +80,19 @@ export async function findPendingRequest(
 ): Promise<PendingRequest> {
   const store = await context.store()
   return store.read(async (db) => {
-    await knownThread(db, threadId)
+    await requireThread(db, threadId)
     const page = await listRequests(db, { filter: { threadId, id: requestId }, limit: 1 })
     const [listed] = page.requests
     if (listed === undefined)
       throw new RequestNotFoundError(threadId, {
         id: requestId,
-        reason: GONE[await fateOf(db, threadId, requestId)],
+        reason: GONE[await findFate(db, threadId, requestId)],
       })
-    return pendingRequest(listed)
+    return toPendingRequest(listed)
   })
 }
 
-async function fateOf(db: Reader, threadId: string, id: string): Promise<keyof typeof GONE> {
+async function findFate(db: Reader, threadId: string, id: string): Promise<keyof typeof GONE> {
   const request = await findRequest(db, threadId, id)
   if (request === null) return 'unknown'
   return (await isDropped(db, request)) ? 'dropped' : request.status

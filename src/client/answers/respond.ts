@@ -22,12 +22,12 @@ import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { findVariables, openVariable } from '../../store/threads/variables.js'
-import { isOpen, knownThread } from '../client-context.js'
+import { isOpen, requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { attachmentDigest, placeAttachments, storeBytes } from '../messages/attachments.js'
 import type { StoredAttachment } from '../messages/attachments.js'
-import { lostThread, updateWorkflow } from '../thread-workflow.js'
-import { nobodyTook } from '../waiting/notices.js'
+import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
+import { noAnswerError } from '../waiting/notices.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
@@ -80,7 +80,7 @@ export async function respond(
  */
 export async function announceAnswer(context: ClientContext, request: PendingRecord): Promise<void> {
   const { thread_id: threadId, id } = request
-  const input = updateOf(request)
+  const input = toUpdate(request)
   const until = Date.now() + RESPOND_PATIENCE
   // The same answer from another process is this very Update.
   let repeats = true
@@ -90,14 +90,14 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
     const update = { name: UPDATES.respond, id: updateId, input, patience, repeats }
     const answer = await updateWorkflow(context, threadId, update)
     if (answer === 'accepted') return
-    if (answer === 'silent') throw await nobodyTook(context, threadId, 'answer')
+    if (answer === 'silent') throw await noAnswerError(context, threadId, 'answer')
     if (answer === 'gone') throw await goneError(context, request)
     // A refusal under that id may be older than a reset, and the server of tests keeps one for ever: only a new id asks again.
     if (repeats) {
       repeats = false
       continue
     }
-    if (answer === 'invalid') throw invalid(request)
+    if (answer === 'invalid') throw invalidAnswerError(request)
     if (await wasTaken(context, request)) return
     if (Date.now() + RESPOND_PAUSE >= until)
       throw new NoWorkerError(threadId, { taskQueue: await context.taskQueue(), kept: 'answer' })
@@ -106,7 +106,7 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
 }
 
 /** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
-function updateOf({ id, kind, approved, answer }: PendingRecord): Respond {
+function toUpdate({ id, kind, approved, answer }: PendingRecord): Respond {
   if (kind === 'call') return { id, result: true }
   if (kind === 'approval') return { id, approved: approved === true }
   const names = (answer as { readonly names?: readonly string[] } | null)?.names
@@ -121,7 +121,7 @@ async function wasTaken(context: ClientContext, request: PendingRecord): Promise
   const { thread_id: threadId, id } = request
   const store = await context.store()
   const fate = await store.read(async (db) => {
-    const thread = await knownThread(db, threadId)
+    const thread = await requireThread(db, threadId)
     return isOpen(thread) ? answerFate(db, request) : 'ended'
   })
   if (fate === 'ended') throw new RequestNotFoundError(threadId, { id, reason: 'one that was ended' })
@@ -131,12 +131,12 @@ async function wasTaken(context: ClientContext, request: PendingRecord): Promise
 /** The row tells why Temporal has no workflow. */
 async function goneError(context: ClientContext, { thread_id: threadId, id }: PendingRecord): Promise<Error> {
   const store = await context.store()
-  const thread = await store.read((db) => knownThread(db, threadId))
-  if (isOpen(thread)) return lostThread(threadId)
+  const thread = await store.read((db) => requireThread(db, threadId))
+  if (isOpen(thread)) return lostThreadError(threadId)
   return new RequestNotFoundError(threadId, { id, reason: 'a thread that has ended' })
 }
 
-function invalid({ thread_id: threadId, id }: PendingRecord): MessageRejectedError {
+function invalidAnswerError({ thread_id: threadId, id }: PendingRecord): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
     `Expected an answer that fits request "${id}", got one that its thread does not take: look at its snapshot.`,
@@ -162,7 +162,7 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
-    const decision = { ...(await decisionOf(tx, answer, { request, files })), now: nowMicros() }
+    const decision = { ...(await toDecision(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
@@ -177,11 +177,12 @@ async function answerableRequest(
     kind,
   }: { readonly threadId: string; readonly requestId: string; readonly kind: CheckedAnswer['kind'] },
 ): Promise<PendingRecord> {
-  const thread = await knownThread(db, threadId)
+  const thread = await requireThread(db, threadId)
   if (!isOpen(thread))
     throw new RequestNotFoundError(threadId, { id: requestId, reason: 'a thread that has ended' })
   const request =
-    (await findRequest(db, threadId, requestId)) ?? (await unaskedRequest(db, { threadId, requestId, kind }))
+    (await findRequest(db, threadId, requestId)) ??
+    (await findUnaskedRequest(db, { threadId, requestId, kind }))
   if (request.kind === kind) return request
   throw new MessageRejectedError(
     threadId,
@@ -200,7 +201,10 @@ interface Unasked {
  * kept; an approval is of nothing that anybody was shown.
  * @throws RequestNotFoundError for any other id, and for a call that is over
  */
-async function unaskedRequest(db: Reader, { threadId, requestId, kind }: Unasked): Promise<PendingRecord> {
+async function findUnaskedRequest(
+  db: Reader,
+  { threadId, requestId, kind }: Unasked,
+): Promise<PendingRecord> {
   const callId = kind === 'approval' ? requestId.replace(/^approval_/, '') : requestId
   const call = kind === 'variables' ? null : await findToolCall(db, threadId, callId)
   if (call?.status !== 'open')
@@ -245,7 +249,7 @@ async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'aga
   throw new RequestNotFoundError(threadId, { id, reason, answered })
 }
 
-async function decisionOf(
+async function toDecision(
   tx: Writer,
   answer: Answering['answer'],
   { request, files }: { readonly request: PendingRecord; readonly files: readonly StoredAttachment[] },
@@ -259,11 +263,14 @@ async function decisionOf(
   // Given again, a result brings its files only once.
   const placed =
     request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
-  return { threadId, id, digest: resultDigest(result), answer: resultOf(result, placed) }
+  return { threadId, id, digest: digestResult(result), answer: buildResult(result, placed) }
 }
 
 /** A `ToolResult` that names files of the thread only. */
-export function resultOf({ fields, parts, attached }: CheckedResult, files: readonly object[]): JsonObject {
+export function buildResult(
+  { fields, parts, attached }: CheckedResult,
+  files: readonly object[],
+): JsonObject {
   const content = parts?.map((part) =>
     'text' in part
       ? { type: 'text', text: part.text }
@@ -277,7 +284,7 @@ export function resultOf({ fields, parts, attached }: CheckedResult, files: read
 }
 
 /** Of what was given: the same result again has it again. */
-export function resultDigest({ fields, parts, files, attached }: CheckedResult): string {
+export function digestResult({ fields, parts, files, attached }: CheckedResult): string {
   return digestOf([fields, parts as JsonValue, files.map(attachmentDigest), attached])
 }
 
@@ -301,8 +308,8 @@ export async function answerVariables(
     const child = deferredChildOf(request)
     const owner = child ?? threadId
     if (request.status === 'open') {
-      checkAsked(request, values)
-      if (child !== null) await bootChild(tx, request, { reference: child, values })
+      checkNames(request, values)
+      if (child !== null) await checkChild(tx, request, { reference: child, values })
       const forGraph = child === null ? {} : ({ forGraph: true } as const)
       await putVariables(tx, store.secrets, { threadId: owner, values, ...forGraph })
     }
@@ -319,13 +326,13 @@ export async function answerVariables(
     const now = nowMicros()
     // The run that looks again ends the requests that are open: this one is not any more.
     if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
-      await appendEvents(tx, { threadId, events: [supplied(requestId, child)], now })
+      await appendEvents(tx, { threadId, events: [suppliedFact(requestId, child)], now })
     return { ...request, answer }
   })
 }
 
 /** An empty text is a value for `setEnv`; as the answer of a request it is a mistake that could not be mended any more. */
-function checkAsked({ thread_id: threadId, id, detail }: PendingRecord, values: VariableValues): void {
+function checkNames({ thread_id: threadId, id, detail }: PendingRecord, values: VariableValues): void {
   const names = Object.keys(values)
   const asked = new Set([...namesOf(detail?.['required']), ...namesOf(detail?.['missing'])])
   const empty = names.filter((name) => values[name] === '')
@@ -352,7 +359,7 @@ interface Booting {
 }
 
 /** The values are for the subagent alone, and all that it lacks, for it starts with them. */
-async function bootChild(tx: Writer, request: PendingRecord, { reference, values }: Booting): Promise<void> {
+async function checkChild(tx: Writer, request: PendingRecord, { reference, values }: Booting): Promise<void> {
   const { thread_id: threadId, id, detail } = request
   const thread = await findThread(tx, reference)
   if (thread === null || !isOpen(thread))
@@ -366,7 +373,7 @@ async function bootChild(tx: Writer, request: PendingRecord, { reference, values
     )
 }
 
-function supplied(requestId: string, child: string | null): Fact {
+function suppliedFact(requestId: string, child: string | null): Fact {
   const payload = { requestId, kind: 'variables', decision: 'supplied', by: null } as const
   return fact('action.resolved', payload, child === null ? undefined : { childId: child })
 }

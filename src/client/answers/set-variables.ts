@@ -4,7 +4,7 @@ import type { SetEnv } from '../../protocol/messages.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Writer } from '../../store/store.js'
 import { putVariable } from '../../store/threads/variables.js'
-import { openThread } from '../client-context.js'
+import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
 import { variablesProblem } from './check-answer.js'
@@ -28,7 +28,7 @@ export async function setVariables(
     throw new MessageRejectedError(threadId, 'Expected the value of a variable, got none.')
   const store = await context.store()
   await store.write(async (tx) => {
-    await openThread(tx, threadId)
+    await requireOpenThread(tx, threadId)
     await putVariables(tx, store.secrets, { threadId, values })
   })
   const input: SetEnv = { names }

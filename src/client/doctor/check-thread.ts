@@ -18,11 +18,11 @@ import type { ThreadRecord } from '../../store/threads/threads.js'
 import { announceAnswer } from '../answers/respond.js'
 import { isOpen } from '../client-context.js'
 import { querySnapshot } from '../read-snapshot.js'
-import { parkedSince, reopenThread, signalOf, tellWaiting } from '../reopen-thread.js'
+import { parkedTimeOf, reopenThread, signalOf, signalWaitingItems } from '../reopen-thread.js'
 import { terminateThread } from '../terminate-thread.js'
-import { lookAtWorkflow, signalThread } from '../thread-workflow.js'
+import { describeWorkflow, signalThread } from '../thread-workflow.js'
 import type { ThreadSignal, WorkflowState } from '../thread-workflow.js'
-import { apart, isFresh, left, repaired } from './finding.js'
+import { adviseSeparation, isFresh, leaveFinding, repairFinding } from './finding.js'
 import type { Doctor, Finding } from './finding.js'
 import { toMicros, toMillisAfter, nowMicros } from '../../protocol/time.js'
 
@@ -34,15 +34,15 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   const { context } = doctor
   const store = await context.store()
   const problem = await store.read((db) => numberProblem(db, threadId))
-  const workflow = await lookAtWorkflow(context, threadId)
+  const workflow = await describeWorkflow(context, threadId)
   // It may have closed, or changed, since its page was read.
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null || thread.closed_at !== null) return []
-  const numbers = problem === null ? [] : [brokenNumbers(thread, problem)]
+  const numbers = problem === null ? [] : [reportBrokenNumbers(thread, problem)]
   const foreign = workflow.state === 'open' ? checkOwner(store.id, thread, workflow) : null
   if (foreign !== null) return [...numbers, foreign]
   if (workflow.state === 'closed') return [...numbers, ...(await checkClosed(doctor, thread, workflow))]
-  if (workflow.attempts >= FAILING_ATTEMPTS) return [...numbers, failing(thread, workflow.attempts)]
+  if (workflow.attempts >= FAILING_ATTEMPTS) return [...numbers, reportFailingTask(thread, workflow.attempts)]
   const ending = await checkEnding(doctor, thread)
   if (ending !== null) return [...numbers, ending]
   const refusal = checkRefusal(store.id, thread, workflow)
@@ -52,14 +52,14 @@ export async function checkThread(doctor: Doctor, threadId: string): Promise<rea
   return findings
 }
 
-function brokenNumbers({ id: threadId }: ThreadRecord, problem: string): Finding {
+function reportBrokenNumbers({ id: threadId }: ThreadRecord, problem: string): Finding {
   const found = { kind: 'numbers', threadId, problem: `Of its rows ${problem}` } as const
-  return left(found, 'Compare with a backup: rows were lost or written by something else.')
+  return leaveFinding(found, 'Compare with a backup: rows were lost or written by something else.')
 }
 
-function failing({ id: threadId }: ThreadRecord, attempts: number): Finding {
+function reportFailingTask({ id: threadId }: ThreadRecord, attempts: number): Finding {
   const problem = `Its workflow task is at attempt ${attempts}: workers fail it again and again`
-  return left(
+  return leaveFinding(
     { kind: 'task_failing', threadId, problem },
     'See the task in the Temporal UI: a codec without its key, or a worker that is older than the thread.',
   )
@@ -84,12 +84,12 @@ async function checkClosed(
       threadId,
       problem: `Its workflow is ${status}, and its row is open`,
     } as const
-    return [await repaired(doctor, found, { work: end, done: 'Its row is closed.' })]
+    return [await repairFinding(doctor, found, { work: end, done: 'Its row is closed.' })]
   }
   const store = await doctor.context.store()
   const hasRun = (await store.read((db) => lastRun(db, threadId))) !== null
-  const parent = await parentState(doctor, thread)
-  if (parent === 'closed') return [await orphan(doctor, thread)]
+  const parent = await readParentState(doctor, thread)
+  if (parent === 'closed') return [await repairOrphan(doctor, thread)]
   if (!hasRun) return checkUnstarted(doctor, thread)
   const found = {
     kind: 'lost',
@@ -99,7 +99,7 @@ async function checkClosed(
   const advice = 'Reopen it (--fix --reopen), or terminate it.'
   const work = () => reopenThread(doctor.context, threadId)
   return [
-    await repaired(doctor, found, {
+    await repairFinding(doctor, found, {
       work,
       done: 'It is reopened.',
       advice,
@@ -115,9 +115,9 @@ async function checkUnstarted(doctor: Doctor, thread: ThreadRecord): Promise<rea
   const waiting = await store.read((db) => countUndelivered(db, threadId))
   if (waiting === 0 || thread.parent_thread_id !== null || isFresh(createdAt)) return []
   const problem = `It was never started, and ${waiting} messages wait for it`
-  const work = () => tellWaiting(doctor.context, thread)
+  const work = () => signalWaitingItems(doctor.context, thread)
   return [
-    await repaired(
+    await repairFinding(
       doctor,
       { kind: 'unsignalled', threadId, problem },
       { work, done: 'It is started, and told of them.' },
@@ -136,13 +136,13 @@ async function checkEnding(doctor: Doctor, thread: ThreadRecord): Promise<Findin
       problem: 'Its termination was asked for, and it runs',
     } as const
     const work = () => terminateThread(doctor.context, { threadId, reason: reason ?? undefined })
-    return repaired(doctor, found, { work, done: 'Its workflow is told once more: a worker closes it.' })
+    return repairFinding(doctor, found, { work, done: 'Its workflow is told once more: a worker closes it.' })
   }
-  return (await parentState(doctor, thread)) === 'closed' ? orphan(doctor, thread) : null
+  return (await readParentState(doctor, thread)) === 'closed' ? repairOrphan(doctor, thread) : null
 }
 
 /** A child waits for variables, or is looked after, while its parent is open; of a lost one the parent is a finding itself. */
-async function parentState(
+async function readParentState(
   doctor: Doctor,
   { parent_thread_id: parentId, id }: ThreadRecord,
 ): Promise<'closed' | 'open'> {
@@ -156,7 +156,7 @@ async function parentState(
   })
 }
 
-function orphan(
+function repairOrphan(
   doctor: Doctor,
   { id: threadId, parent_thread_id: parentId }: ThreadRecord,
 ): Promise<Finding> {
@@ -166,7 +166,7 @@ function orphan(
     problem: `It is open, and its parent "${parentId}" is closed`,
   } as const
   const work = () => terminateThread(doctor.context, { threadId, reason: 'The parent thread was closed.' })
-  return repaired(doctor, found, { work, done: 'It is terminated.' })
+  return repairFinding(doctor, found, { work, done: 'It is terminated.' })
 }
 
 /** Answers in the rows of their requests that the workflow waits for: their caller died before it told, and never came again. */
@@ -186,15 +186,19 @@ async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const waitedFor = new Set(asked.snapshot.pending.map(({ id }) => id))
   const findings: Finding[] = []
   for (const request of untaken)
-    if (waitedFor.has(request.id)) findings.push(await toldAgain(doctor, request))
+    if (waitedFor.has(request.id)) findings.push(await repairAnswer(doctor, request))
   return findings
 }
 
-function toldAgain(doctor: Doctor, request: PendingRecord): Promise<Finding> {
+function repairAnswer(doctor: Doctor, request: PendingRecord): Promise<Finding> {
   const { thread_id: threadId, id } = request
   const problem = `Its request "${id}" was answered, and its workflow waits for the answer`
   const work = () => announceAnswer(doctor.context, request)
-  return repaired(doctor, { kind: 'untold_answer', threadId, problem }, { work, done: 'It is told of it.' })
+  return repairFinding(
+    doctor,
+    { kind: 'untold_answer', threadId, problem },
+    { work, done: 'It is told of it.' },
+  )
 }
 
 /**
@@ -211,15 +215,15 @@ async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<reado
     ({ created_at: at }) => !isFresh(at),
   )
   if (old.length === 0) return []
-  const unknown = await unknownEffects(doctor, threadId, old)
+  const unknown = await findUnknownEffects(doctor, threadId, old)
   if ('findings' in unknown) return unknown.findings
   const unsaid: EffectRecord[] = []
-  for (const effect of unknown.effects) if (!(await isToBeTold(doctor, effect))) unsaid.push(effect)
+  for (const effect of unknown.effects) if (!(await isPossiblyPending(doctor, effect))) unsaid.push(effect)
   if (unsaid.length === 0) return []
   // The last that was told came before that.
-  const untold = await unknownEffects(doctor, threadId, unsaid)
+  const untold = await findUnknownEffects(doctor, threadId, unsaid)
   if ('findings' in untold) return untold.findings
-  return untold.effects.length === 0 ? [] : [await told(doctor, threadId, untold)]
+  return untold.effects.length === 0 ? [] : [await repairEffects(doctor, threadId, untold)]
 }
 
 interface Unknown {
@@ -229,7 +233,7 @@ interface Unknown {
 }
 
 /** Those of `candidates` that are scheduled and that its workflow does not know of. */
-async function unknownEffects(
+async function findUnknownEffects(
   doctor: Doctor,
   threadId: string,
   candidates: readonly EffectRecord[],
@@ -252,7 +256,10 @@ async function unknownEffects(
 const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
 
 /** Whoever scheduled it is at work, and may not have come to it. */
-async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: EffectRecord): Promise<boolean> {
+async function isPossiblyPending(
+  { context }: Doctor,
+  { thread_id: threadId, id }: EffectRecord,
+): Promise<boolean> {
   const store = await context.store()
   for (const sender of await store.read((db) => effectSenders(db, threadId, id))) {
     const answer = await querySnapshot(context, sender)
@@ -262,19 +269,19 @@ async function isToBeTold({ context }: Doctor, { thread_id: threadId, id }: Effe
   return false
 }
 
-async function told(doctor: Doctor, threadId: string, { effects, room }: Unknown): Promise<Finding> {
+async function repairEffects(doctor: Doctor, threadId: string, { effects, room }: Unknown): Promise<Finding> {
   const problem = `${effects.length} effects are scheduled, and its workflow does not know of them`
   const found = { kind: 'unsignalled', threadId, problem } as const
   if (effects.length > room)
-    return left(found, `It has room for ${room} more: wait until others have run, or remove some.`)
+    return leaveFinding(found, `It has room for ${room} more: wait until others have run, or remove some.`)
   const work = async (): Promise<void> => {
     for (const effect of effects)
-      await signalThread(doctor.context, threadId, { name: SIGNALS.operations, input: scheduling(effect) })
+      await signalThread(doctor.context, threadId, { name: SIGNALS.operations, input: toSchedule(effect) })
   }
-  return repaired(doctor, found, { work, done: 'It is told of them.' })
+  return repairFinding(doctor, found, { work, done: 'It is told of them.' })
 }
 
-function scheduling({ id, due_at: dueAt }: EffectRecord): Operations {
+function toSchedule({ id, due_at: dueAt }: EffectRecord): Operations {
   return { operations: [{ kind: 'schedule_effect', id, dueAt: toMillisAfter(dueAt) }] }
 }
 
@@ -283,7 +290,7 @@ async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonl
   const { context } = doctor
   const { id: threadId } = thread
   const store = await context.store()
-  const old = await store.read((db) => oldItems(db, thread))
+  const old = await store.read((db) => listOldItems(db, thread))
   if (old.length === 0) return []
   const unasked = `${old.length} items wait for it, and no worker says what it knows`
   const asked = await askWorkflow(doctor, { threadId, unasked })
@@ -292,21 +299,25 @@ async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonl
   const known = new Set(queue.map(({ id }) => id))
   const owed = children.flatMap((child) => (child.owed ? [child.reference] : []))
   // One that was delivered since is in neither.
-  const waiting = await store.read((db) => oldItems(db, thread))
+  const waiting = await store.read((db) => listOldItems(db, thread))
   // A run may have a tool behind the call that it is at.
   const unknown = waiting.filter((item) => !known.has(keyOf(item)) && (run === null || item.kind !== 'tool'))
   if (unknown.length === 0) return []
   const problem = `${unknown.length} items were accepted, and its workflow does not know of them`
   const work = async (): Promise<void> => {
     for (const item of unknown)
-      await signalThread(context, threadId, await signalFor(doctor, { thread, item, owed }))
+      await signalThread(context, threadId, await chooseSignal(doctor, { thread, item, owed }))
   }
   return [
-    await repaired(doctor, { kind: 'unsignalled', threadId, problem }, { work, done: 'It is told of them.' }),
+    await repairFinding(
+      doctor,
+      { kind: 'unsignalled', threadId, problem },
+      { work, done: 'It is told of them.' },
+    ),
   ]
 }
 
-async function oldItems(db: Reader, thread: ThreadRecord): Promise<readonly WaitingItem[]> {
+async function listOldItems(db: Reader, thread: ThreadRecord): Promise<readonly WaitingItem[]> {
   return (await waitingItems(db, thread)).filter(({ createdAt }) => !isFresh(createdAt))
 }
 
@@ -323,17 +334,17 @@ interface Untold {
 }
 
 /** The report of a child that owes one is told as the child would: a call may wait for it (T7). */
-async function signalFor({ context }: Doctor, { thread, item, owed }: Untold): Promise<ThreadSignal> {
-  const signal = signalOf(item, parkedSince(thread))
+async function chooseSignal({ context }: Doctor, { thread, item, owed }: Untold): Promise<ThreadSignal> {
+  const signal = signalOf(item, parkedTimeOf(thread))
   if (item.kind === 'tool' || item.message.from !== 'child' || owed.length === 0) return signal
   const store = await context.store()
-  const report = await store.read((db) => reportOf(db, thread.id, item.id))
+  const report = await store.read((db) => findReport(db, thread.id, item.id))
   return report !== null && owed.includes(report.reference)
     ? { name: SIGNALS.childReport, input: report }
     : signal
 }
 
-async function reportOf(db: Reader, threadId: string, messageId: string): Promise<ChildReport | null> {
+async function findReport(db: Reader, threadId: string, messageId: string): Promise<ChildReport | null> {
   const row = await db
     .selectFrom('messages')
     .select('subagent_id')
@@ -359,7 +370,7 @@ async function askWorkflow(
   const answer = await querySnapshot(context, threadId)
   if (answer.kind === 'answered') return { snapshot: answer.snapshot }
   if (answer.kind === 'gone') return { snapshot: null, findings: [] }
-  const silent = left({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')
+  const silent = leaveFinding({ kind: 'unasked', threadId, problem }, 'Start a worker, then look again.')
   return { snapshot: null, findings: [silent] }
 }
 
@@ -372,7 +383,7 @@ function checkOwner(
   const { store } = workflow
   if (store === null || store === storeId) return null
   const problem = `Its workflow belongs to the store ${store}, and this store is ${storeId}`
-  return left(
+  return leaveFinding(
     { kind: 'other_store', threadId, problem },
     'The workers of that store go on with it. If there is no such store any more, terminate the workflow in Temporal, ' +
       'then reopen the thread.',
@@ -387,5 +398,8 @@ function checkRefusal(
 ): Finding | null {
   if (refusedBy === null) return null
   const problem = `The worker ${refusedBy} has another store than ${storeId}, polls the task queue "${run.taskQueue}" and has refused its work`
-  return left({ kind: 'other_store', threadId, problem }, `Start a worker of this store. ${apart(storeId)}`)
+  return leaveFinding(
+    { kind: 'other_store', threadId, problem },
+    `Start a worker of this store. ${adviseSeparation(storeId)}`,
+  )
 }

@@ -15,9 +15,9 @@ import { closeChild } from '../../store/threads/children.js'
 import { closedTops, sweepBlobs } from '../../store/threads/retention.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from '../retention/delete-thread.js'
-import { lookAtWorkflow, storeInMemo } from '../thread-workflow.js'
+import { describeWorkflow, readStoreMemo } from '../thread-workflow.js'
 import { checkThread } from './check-thread.js'
-import { apart, isFresh, left, repaired } from './finding.js'
+import { adviseSeparation, isFresh, leaveFinding, repairFinding } from './finding.js'
 import type { Doctor, Examine, Finding } from './finding.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
@@ -51,7 +51,8 @@ async function* checkLevel(doctor: Doctor, depth: number): AsyncGenerator<Findin
   for (let after = ''; ;) {
     const page = { depth, after, limit: AT_A_TIME }
     const ids = await store.read((db) => openThreadIds(db, page))
-    for (const findings of await Promise.all(ids.map((id) => checked(doctor, id)))) yield* findings
+    for (const findings of await Promise.all(ids.map((id) => checkWithoutThrowing(doctor, id))))
+      yield* findings
     const last = ids.at(-1)
     if (last === undefined) return
     after = last
@@ -59,13 +60,13 @@ async function* checkLevel(doctor: Doctor, depth: number): AsyncGenerator<Findin
 }
 
 /** One that cannot be looked at does not keep the others from it; a server that is away does. */
-async function checked(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
+async function checkWithoutThrowing(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
   try {
     return await checkThread(doctor, threadId)
   } catch (error) {
     if (TemporalUnavailableError.isInstance(error) || StoreError.isInstance(error)) throw error
     const problem = `It could not be looked at: ${error instanceof Error ? error.message : String(error)}`
-    return [left({ kind: 'unasked', threadId, problem }, 'Look again.')]
+    return [leaveFinding({ kind: 'unasked', threadId, problem }, 'Look again.')]
   }
 }
 
@@ -83,8 +84,8 @@ async function checkNamespace(context: ClientContext): Promise<Finding | null> {
   const store = await context.store()
   let [after, count] = ['', 0]
   for (;;) {
-    const page = await store.read((db) => startedThreads(db, after))
-    const states = await Promise.all(page.map(({ id }) => lookAtWorkflow(context, id)))
+    const page = await store.read((db) => listStartedThreads(db, after))
+    const states = await Promise.all(page.map(({ id }) => describeWorkflow(context, id)))
     if (states.some((found) => found.state === 'open' || found.status !== 'not_found')) return null
     count += page.filter((thread) => !isFresh(thread.created_at)).length
     const last = page.at(-1)
@@ -92,11 +93,11 @@ async function checkNamespace(context: ClientContext): Promise<Finding | null> {
     after = last.id
   }
   // A server or namespace that is not there is no agreement, however little there is to agree on: the error says so.
-  if (after === '') await lookAtWorkflow(context, NO_THREAD)
-  return count === 0 ? null : unknownThreads(context, count)
+  if (after === '') await describeWorkflow(context, NO_THREAD)
+  return count === 0 ? null : reportUnknownThreads(context, count)
 }
 
-function startedThreads(
+function listStartedThreads(
   db: Reader,
   after: string,
 ): Promise<readonly { readonly id: string; readonly created_at: number }[]> {
@@ -115,10 +116,10 @@ function startedThreads(
     .execute()
 }
 
-function unknownThreads(context: ClientContext, count: number): Finding {
+function reportUnknownThreads(context: ClientContext, count: number): Finding {
   const { namespace } = context.temporal().options
   const problem = `The namespace "${namespace}" knows none of the ${count} open threads that have run`
-  return left(
+  return leaveFinding(
     { kind: 'wrong_namespace', threadId: null, problem },
     'Nothing was repaired: check TEMPORAL_NAMESPACE and TEMPORAL_ADDRESS; if Temporal has lost them all, add --emptied.',
   )
@@ -141,7 +142,7 @@ async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, und
       problem: `Its request "${id}" is open, and it is closed`,
     } as const
     const work = () => store.write((tx) => closeRequests(tx, { threadId, ids: [id] }))
-    yield await repaired(doctor, found, { work, done: 'The request is closed.' })
+    yield await repairFinding(doctor, found, { work, done: 'The request is closed.' })
   }
 }
 
@@ -154,7 +155,7 @@ async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, und
     const problem = `Its child "${reference}" is closed, and its registry has it open`
     const closing = { parentThreadId: threadId, reference, status, now: nowMicros() }
     const work = () => store.write((tx) => closeChild(tx, closing))
-    yield await repaired(
+    yield await repairFinding(
       doctor,
       { kind: 'untold_child', threadId, problem },
       { work, done: 'The registry has it closed.' },
@@ -174,7 +175,7 @@ async function* checkDeletions(doctor: Doctor): AsyncGenerator<Finding, void, un
       problem: 'Its deletion was begun, and did not end',
     } as const
     const work = () => deleteThread(doctor.context, threadId)
-    yield await repaired(doctor, found, { work, done: 'It is deleted.' })
+    yield await repairFinding(doctor, found, { work, done: 'It is deleted.' })
   }
 }
 
@@ -188,7 +189,7 @@ async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefi
     for (const digest of digests) {
       // Written since the list was made.
       if (there.has(digest) || (await store.blobs.stream(digest)) !== null) continue
-      yield missing(digest, await store.read((db) => threadNaming(db, digest)))
+      yield reportMissingBlob(digest, await store.read((db) => threadNaming(db, digest)))
     }
     const last = digests.at(-1)
     if (last === undefined) break
@@ -203,12 +204,15 @@ async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefi
     problem: `${unused} contents of files are named by none`,
   } as const
   const work = () => sweepBlobs(store, { before, dryRun: false })
-  yield await repaired(doctor, found, { work, done: 'They are deleted.' })
+  yield await repairFinding(doctor, found, { work, done: 'They are deleted.' })
 }
 
-function missing(digest: string, threadId: string | null): Finding {
+function reportMissingBlob(digest: string, threadId: string | null): Finding {
   const problem = `The bytes ${digest} that its files name are missing`
-  return left({ kind: 'missing_blob', threadId, problem }, 'Restore them from a backup, under that digest.')
+  return leaveFinding(
+    { kind: 'missing_blob', threadId, problem },
+    'Restore them from a backup, under that digest.',
+  )
 }
 
 /** Of open threads on the task queue: enough to see a mix-up, and one call. */
@@ -219,30 +223,33 @@ async function checkOtherStores(context: ClientContext): Promise<readonly Findin
   const { id } = await context.store()
   const taskQueue = await context.taskQueue()
   const counts = new Map<string, number>()
-  for (const store of await storesOnQueue(context, taskQueue))
+  for (const store of await listStoresOnQueue(context, taskQueue))
     if (store !== null && store !== id) counts.set(store, (counts.get(store) ?? 0) + 1)
   return [...counts].map(([store, count]) => {
     const problem = `${count} open threads on the task queue "${taskQueue}" belong to the store ${store}, and this store is ${id}`
-    return left({ kind: 'other_store', threadId: null, problem }, apart(id))
+    return leaveFinding({ kind: 'other_store', threadId: null, problem }, adviseSeparation(id))
   })
 }
 
 /** Decodes nothing: whoever looks may lack the codec, and a store that a codec hides is passed over. */
-async function storesOnQueue(context: ClientContext, taskQueue: string): Promise<readonly (string | null)[]> {
+async function listStoresOnQueue(
+  context: ClientContext,
+  taskQueue: string,
+): Promise<readonly (string | null)[]> {
   const client = context.temporal()
   const { namespace } = client.options
-  const query = `WorkflowType = '${THREAD_WORKFLOW}' AND ExecutionStatus = 'Running' AND TaskQueue = '${quoted(taskQueue)}'`
+  const query = `WorkflowType = '${THREAD_WORKFLOW}' AND ExecutionStatus = 'Running' AND TaskQueue = '${quote(taskQueue)}'`
   try {
     const { executions } = await context.call(LIMITS.temporalCall, () =>
       client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: LOOKED_AT }),
     )
-    return (executions ?? []).map(({ memo }) => storeInMemo(memo?.fields))
+    return (executions ?? []).map(({ memo }) => readStoreMemo(memo?.fields))
   } catch (error) {
     // Of no thread.
     throw translate(error, { client, threadId: '' })
   }
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return text.replaceAll("'", "''")
 }

@@ -72,19 +72,22 @@ interface Repair {
 type Found = Pick<Finding, 'kind' | 'threadId' | 'problem'>
 
 /** A finding that somebody has to look after. */
-export function left(found: Found, remedy: string): Finding {
+export function leaveFinding(found: Found, remedy: string): Finding {
   return { ...found, fixed: false, remedy }
 }
 
 /** Repairs it if that is allowed; a repair that fails says why, and the next finding is looked at. */
-export async function repaired({ fix }: Doctor, found: Found, repair: Repair): Promise<Finding> {
+export async function repairFinding({ fix }: Doctor, found: Found, repair: Repair): Promise<Finding> {
   const { work, done, advice = 'Run the command with --fix.', allowed = fix } = repair
-  if (!allowed) return left(found, advice)
+  if (!allowed) return leaveFinding(found, advice)
   try {
     await work()
     return { ...found, fixed: true, remedy: done }
   } catch (error) {
-    return left(found, `It could not be repaired: ${error instanceof Error ? error.message : String(error)}`)
+    return leaveFinding(
+      found,
+      `It could not be repaired: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
@@ -93,7 +96,7 @@ export function isFresh(at: Micros): boolean {
   return nowMicros() - at < toMicros(LIMITS.underWay)
 }
 
-export function apart(storeId: string): string {
+export function adviseSeparation(storeId: string): string {
   return (
     'If both are one project, give all its workers and clients the same EVERTHREAD_DATABASE_URL; if not, give each project ' +
     `a task queue of its own (without EVERTHREAD_TASK_QUEUE that of this store is "${ownTaskQueue(storeId)}").`

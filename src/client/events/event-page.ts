@@ -64,14 +64,14 @@ export async function readEventPage(db: Reader, read: ReadEventPage): Promise<Ev
   return {
     events,
     deltas,
-    useful: usefulAttempts(stored),
+    useful: findUsefulAttempts(stored),
     more: stored.length === PAGE,
     // Read before the events, so a closed thread's last event is among them.
     closed,
   }
 }
 
-function usefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
+function findUsefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
   const attempts = new Map<string, number>()
   for (const { type, scope, payload } of events) {
     if (scope.messageId === undefined) continue
@@ -105,7 +105,7 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
   return joined as JoinedFact
 }
 
-export function deltaEvent(
+export function toDeltaEvent(
   { threadId, messageId, kind, attempt, offset, text }: NewDelta,
   cursor: string,
 ): ThreadEvent {
@@ -163,11 +163,11 @@ async function joinThreadStatus(db: Reader, threadId: string): Promise<JoinedPay
 
 async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {
   const { messageId } = scope
-  return cutMessage(messageId === undefined ? null : await findMessage(db, threadId, messageId))
+  return truncateMessage(messageId === undefined ? null : await findMessage(db, threadId, messageId))
 }
 
 async function joinQueue(db: Reader, threadId: string): Promise<JoinedPayloads['queue.changed']> {
-  const queued = await queuedPreviews(db, threadId, QUEUE_PREVIEWS)
+  const queued = await listQueuedPreviews(db, threadId, QUEUE_PREVIEWS)
   return { queue: queued.map(({ item, preview }) => ({ ...item, preview })) }
 }
 
@@ -262,18 +262,18 @@ function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
 }
 
 function previewOf(text: string | null): Preview {
-  const preview = text === null ? null : cut(text, JOINED_BYTES)
+  const preview = text === null ? null : truncate(text, JOINED_BYTES)
   return { preview, truncated: preview !== text }
 }
 
-function cutMessage(message: Message | null): JoinedMessage {
+function truncateMessage(message: Message | null): JoinedMessage {
   if (message === null) return { message, truncated: false, bytes: 0 }
   const bytes = utf8Length(JSON.stringify(message))
   if (bytes <= JOINED_BYTES) return { message, truncated: false, bytes }
   // Half for the text, so that a cut message as a whole stays within the bound; a cut JSON text would be none.
   const shorter: Message = {
     ...message,
-    content: message.content === null ? null : cut(message.content, JOINED_BYTES / 2),
+    content: message.content === null ? null : truncate(message.content, JOINED_BYTES / 2),
     reasoning_content: null,
     tool_calls: fits(message.tool_calls) ? message.tool_calls : null,
     metadata: fits(JSON.stringify(message.metadata)) ? message.metadata : null,
@@ -286,7 +286,7 @@ function fits(text: string | null): boolean {
 }
 
 /** At most that many bytes of UTF-8, whole characters only. */
-function cut(text: string, bytes: number): string {
+function truncate(text: string, bytes: number): string {
   const encoded = Buffer.from(text)
   if (encoded.length <= bytes) return text
   let end = bytes
@@ -303,24 +303,24 @@ interface QueuedPreview {
 }
 
 /** The first items that wait, in the order in which their rows were written; a workflow that answers knows that of delivery. */
-export async function queuedPreviews(
+export async function listQueuedPreviews(
   db: Reader,
   threadId: string,
   limit: number,
 ): Promise<readonly QueuedPreview[]> {
   const queued = await queuedMessages(db, { threadId, length: PREVIEW_LENGTH, limit })
-  return queued.map(queuedPreview)
+  return queued.map(previewQueuedMessage)
 }
 
 /** A queued tool is known by its call: its row only holds that. */
-function queuedPreview({ id, text, call, child, createdAt: queuedAt }: QueuedMessage): QueuedPreview {
+function previewQueuedMessage({ id, text, call, child, createdAt: queuedAt }: QueuedMessage): QueuedPreview {
   if (call === null)
     return { item: { id, kind: child === null ? 'message' : 'report', queuedAt }, preview: text }
   const { name, arguments: args } = call.function
-  return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewOfCall(name, args) }
+  return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewCall(name, args) }
 }
 
 /** Of a tool or an effect with its arguments as JSON. */
-export function previewOfCall(name: string, args: string): string {
+export function previewCall(name: string, args: string): string {
   return `${name} ${args}`.slice(0, PREVIEW_LENGTH)
 }

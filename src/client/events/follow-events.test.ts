@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { StoredDelta } from '../../store/messages/deltas.js'
 import type { EventPage } from './event-page.js'
-import { createEventStream, cursorOf, positionAfter } from './follow-events.js'
+import { createEventStream, cursorOf, parsePosition } from './follow-events.js'
 import type { EventPosition } from './follow-events.js'
 
 const streamed = { messageId: 'msg:ä/ 1', attempt: 2, text: 40, reasoning: 7 }
@@ -13,12 +13,12 @@ test.each<EventPosition>([
 ])('a cursor leads back to where it was made', (position) => {
   const cursor = cursorOf(position)
   expect(cursor).toMatch(/^[!-~]+$/)
-  expect(positionAfter(cursor)).toEqual(position)
+  expect(parsePosition(cursor)).toEqual(position)
 })
 
 test('a sequence is a cursor, as number and as text', () => {
-  expect(positionAfter(12)).toEqual({ sequence: 12, streamed: null })
-  expect(positionAfter('12')).toEqual({ sequence: 12, streamed: null })
+  expect(parsePosition(12)).toEqual({ sequence: 12, streamed: null })
+  expect(parsePosition('12')).toEqual({ sequence: 12, streamed: null })
 })
 
 test.each([
@@ -36,7 +36,7 @@ test.each([
   0.5,
   NaN,
 ])('what is no cursor is refused: %j', (after) => {
-  expect(() => positionAfter(after)).toThrow('Expected "after" to be an event\'s cursor')
+  expect(() => parsePosition(after)).toThrow('Expected "after" to be an event\'s cursor')
 })
 
 function row(id: number, offset: number, text: string): StoredDelta {

@@ -5,7 +5,7 @@ import type { StoredDelta } from '../../store/messages/deltas.js'
 import type { Store } from '../../store/store.js'
 import { instruments } from '../../telemetry/instruments.js'
 import type { ClientContext } from '../client-context.js'
-import { deltaEvent, readEventPage } from './event-page.js'
+import { toDeltaEvent, readEventPage } from './event-page.js'
 import type { EventPage } from './event-page.js'
 
 /** Where a subscriber is in the event log, and in the text that streams. */
@@ -31,8 +31,8 @@ export function cursorOf({ sequence, streamed }: EventPosition): string {
 }
 
 /** What `events({ after })` was given: an event's cursor, or a sequence. @throws ConfigError */
-export function positionAfter(after: string | number): EventPosition {
-  const position = typeof after === 'number' ? atSequence(after) : parsed(after)
+export function parsePosition(after: string | number): EventPosition {
+  const position = typeof after === 'number' ? atSequence(after) : parseCursor(after)
   if (position !== null) return position
   throw new ConfigError([
     `Expected "after" to be an event's cursor or a sequence from 0 on, got ${JSON.stringify(after)}`,
@@ -45,17 +45,17 @@ function atSequence(sequence: number): EventPosition | null {
 
 const CURSOR = /^(\d{1,15})(?::([\w%.!~*'()-]{1,2000}):(\d{1,15}):(\d{1,15}):(\d{1,15}))?$/
 
-function parsed(cursor: string): EventPosition | null {
+function parseCursor(cursor: string): EventPosition | null {
   const [whole, sequence, id, attempt, text, reasoning] = CURSOR.exec(cursor) ?? []
   if (whole === undefined) return null
   if (id === undefined) return { sequence: Number(sequence), streamed: null }
-  const messageId = decoded(id)
+  const messageId = decodeText(id)
   if (messageId === null) return null
   const streamed = { messageId, attempt: Number(attempt), text: Number(text), reasoning: Number(reasoning) }
   return { sequence: Number(sequence), streamed }
 }
 
-function decoded(text: string): string | null {
+function decodeText(text: string): string | null {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -105,15 +105,17 @@ export function createEventStream(
       // Only who reads from the first one sees that the gap is filled.
       let missing = gap !== 'none' && delta > 0
       delta = deltas.at(-1)?.id ?? delta
-      for (const piece of joined(deltas.filter((row) => row.attempt >= (useful.get(row.messageId) ?? 0)))) {
-        const next = unseen(piece, streamed)
+      for (const piece of joinPieces(
+        deltas.filter((row) => row.attempt >= (useful.get(row.messageId) ?? 0)),
+      )) {
+        const next = cutToUnseen(piece, streamed)
         if (next === null) continue
         if (next.piece.offset > next.known) {
           missing = true
           continue
         }
         streamed = next.streamed
-        yield deltaEvent(next.piece, cursorOf({ sequence, streamed }))
+        yield toDeltaEvent(next.piece, cursorOf({ sequence, streamed }))
       }
       gap = missing ? 'waits' : 'none'
       if (!missing || now() - again < LIMITS.deltaLook) return
@@ -127,7 +129,7 @@ export function createEventStream(
 type Piece = Omit<StoredDelta, 'id'>
 
 /** Pieces that follow on each other as one; of each message its last attempt only. */
-function joined(deltas: readonly StoredDelta[]): readonly Piece[] {
+function joinPieces(deltas: readonly StoredDelta[]): readonly Piece[] {
   const attempts = new Map<string, number>()
   for (const { messageId, attempt } of deltas)
     attempts.set(messageId, Math.max(attempt, attempts.get(messageId) ?? 0))
@@ -159,7 +161,7 @@ interface Unseen {
 }
 
 /** The part of a piece that lies behind what was seen; null if there is none, or if its attempt was given up. */
-function unseen(piece: Piece, seen: StreamedText | null): Unseen | null {
+function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   const { messageId, attempt, kind, offset, text } = piece
   const same = seen?.messageId === messageId
   // A late piece of an attempt that was given up would be shown after its successor's text.
@@ -195,11 +197,11 @@ export async function* followEvents(
   threadId: string,
   { after = 0, follow = true, signal }: FollowEvents,
 ): AsyncGenerator<ThreadEvent, void, undefined> {
-  const stream = createEventStream(positionAfter(after))
+  const stream = createEventStream(parsePosition(after))
   const store = await context.store()
   const reading = { store, threadId, stream }
-  for await (const event of follow ? following(reading, signal) : recorded(reading)) {
-    if (aborted(signal)) return
+  for await (const event of follow ? readFollowing(reading, signal) : recorded(reading)) {
+    if (isAborted(signal)) return
     yield event
   }
 }
@@ -210,7 +212,7 @@ interface Reading {
   readonly stream: EventStream
 }
 
-async function* following(
+async function* readFollowing(
   { store, threadId, stream }: Reading,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ThreadEvent, void, undefined> {
@@ -223,8 +225,8 @@ async function* following(
       if (page.more) continue
       if (page.closed) return
       if (stream.gap === 'again') continue
-      await feed.changed(version, stream.gap === 'waits' ? soon(signal) : signal)
-      if (aborted(signal)) return
+      await feed.changed(version, stream.gap === 'waits' ? abortSoon(signal) : signal)
+      if (isAborted(signal)) return
     }
   } finally {
     feed.leave()
@@ -232,7 +234,7 @@ async function* following(
 }
 
 /** When that one aborts, and in a second: what fills a gap may have been told before it could be read. */
-function soon(signal: AbortSignal | undefined): AbortSignal {
+function abortSoon(signal: AbortSignal | undefined): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(LIMITS.deltaLook), ...(signal === undefined ? [] : [signal])])
 }
 
@@ -246,7 +248,7 @@ async function* recorded({ store, threadId, stream }: Reading): AsyncGenerator<T
 }
 
 /** A call, for the compiler takes a property that it saw once as settled. */
-function aborted(signal: AbortSignal | undefined): boolean {
+function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true
 }
 

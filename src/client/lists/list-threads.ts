@@ -7,7 +7,7 @@ import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest, RequestCursor } from '../../store/calls/request-lists.js'
 import { findThread, listThreads } from '../../store/threads/threads.js'
 import type { ThreadCursor, ThreadRecord } from '../../store/threads/threads.js'
-import { pendingRequest } from '../answers/pending-request.js'
+import { toPendingRequest } from '../answers/pending-request.js'
 import type { PendingRequest } from '../answers/pending-request.js'
 import type { ClientContext } from '../client-context.js'
 
@@ -63,7 +63,7 @@ export async function* summarizeThreads(
   do {
     const cursor: ThreadCursor | null = after
     const page: ThreadPage = await store.read((db) => listThreads(db, { filter, after: cursor, limit: PAGE }))
-    yield* page.threads.map(summaryOf)
+    yield* page.threads.map(toThreadSummary)
     after = page.next
   } while (after !== null)
 }
@@ -76,22 +76,22 @@ export interface ThreadsPage {
 }
 
 /** @throws ConfigError for a cursor that is none, or a limit that cannot be */
-export async function pageOfThreads(
+export async function listThreadsPage(
   context: ClientContext,
   filter: ListThreads,
   { cursor, limit }: PageOptions,
 ): Promise<ThreadsPage> {
-  const after = cursor === undefined ? null : threadCursor(cursor)
-  const size = pageLimit(limit)
+  const after = cursor === undefined ? null : readThreadCursor(cursor)
+  const size = checkLimit(limit)
   const store = await context.store()
   const { threads, next } = await store.read((db) => listThreads(db, { filter, after, limit: size }))
   return {
-    threads: threads.map(summaryOf),
+    threads: threads.map(toThreadSummary),
     next: next === null ? null : cursorOf([next.lastActivityAt, next.id]),
   }
 }
 
-function threadCursor(cursor: string): ThreadCursor {
+function readThreadCursor(cursor: string): ThreadCursor {
   const [lastActivityAt, id] = readCursor(cursor, ['number', 'string'])
   return { lastActivityAt: Number(lastActivityAt), id: String(id) }
 }
@@ -100,10 +100,10 @@ function threadCursor(cursor: string): ThreadCursor {
 export async function findSummary(context: ClientContext, threadId: string): Promise<ThreadSummary | null> {
   const store = await context.store()
   const thread = await store.read((db) => findThread(db, threadId))
-  return thread === null ? null : summaryOf(thread)
+  return thread === null ? null : toThreadSummary(thread)
 }
 
-function summaryOf(thread: ThreadRecord): ThreadSummary {
+function toThreadSummary(thread: ThreadRecord): ThreadSummary {
   return {
     threadId: thread.id,
     agent: thread.agent,
@@ -137,21 +137,21 @@ function cursorOf(place: readonly (number | string)[]): string {
 
 /** @throws ConfigError for what `cursorOf` has not made of such fields */
 function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
-  const place = parsed(cursor)
+  const place = parseCursor(cursor)
   if (
     Array.isArray(place) &&
     place.length === fields.length &&
-    fields.every((field, index) => is(place[index], field))
+    fields.every((field, index) => isField(place[index], field))
   )
     return place as readonly (number | string)[]
   throw new ConfigError(['Expected "cursor" to be the "next" of a page of this list, got something else.'])
 }
 
-function is(value: unknown, field: Field): boolean {
+function isField(value: unknown, field: Field): boolean {
   return field === 'number' ? Number.isSafeInteger(value) : typeof value === 'string'
 }
 
-function parsed(cursor: string): unknown {
+function parseCursor(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString())
   } catch {
@@ -160,7 +160,7 @@ function parsed(cursor: string): unknown {
 }
 
 /** @throws ConfigError */
-function pageLimit(limit: number = ROWS_OF_PAGE): number {
+function checkLimit(limit: number = ROWS_OF_PAGE): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.longestPage) return limit
   throw new ConfigError([`Expected "limit" to be 1 to ${LIMITS.longestPage}, got ${limit}.`])
 }
@@ -191,7 +191,7 @@ export interface PendingPage {
 }
 
 /** Oldest first; a page is read when the one before is used up. */
-export async function* pendingRequests(
+export async function* listPendingRequests(
   context: ClientContext,
   filter: ListPending,
 ): AsyncGenerator<ThreadRequest, void, undefined> {
@@ -202,34 +202,34 @@ export async function* pendingRequests(
     const page: RequestPage = await store.read((db) =>
       listRequests(db, { filter, after: cursor, limit: REQUESTS_PAGE }),
     )
-    yield* page.requests.map(threadRequest)
+    yield* page.requests.map(toThreadRequest)
     after = page.next
   } while (after !== null)
 }
 
 /** @throws ConfigError for a cursor that is none, or a limit that cannot be */
-export async function pageOfPending(
+export async function listPendingPage(
   context: ClientContext,
   filter: ListPending,
   { cursor, limit }: PageOptions,
 ): Promise<PendingPage> {
-  const after = cursor === undefined ? null : requestCursor(cursor)
-  const size = pageLimit(limit)
+  const after = cursor === undefined ? null : readRequestCursor(cursor)
+  const size = checkLimit(limit)
   const store = await context.store()
   const { requests, next } = await store.read((db) => listRequests(db, { filter, after, limit: size }))
   return {
-    requests: requests.map(threadRequest),
+    requests: requests.map(toThreadRequest),
     next: next === null ? null : cursorOf([next.requestedAt, next.threadId, next.id]),
   }
 }
 
-function requestCursor(cursor: string): RequestCursor {
+function readRequestCursor(cursor: string): RequestCursor {
   const [requestedAt, threadId, id] = readCursor(cursor, ['number', 'string', 'string'])
   return { requestedAt: Number(requestedAt), threadId: String(threadId), id: String(id) }
 }
 
-function threadRequest(listed: ListedRequest): ThreadRequest {
-  return { ...pendingRequest(listed), threadId: listed.request.thread_id }
+function toThreadRequest(listed: ListedRequest): ThreadRequest {
+  return { ...toPendingRequest(listed), threadId: listed.request.thread_id }
 }
 
 const AGENTS_PAGE = 100
@@ -246,7 +246,9 @@ export interface AgentSummary {
 }
 
 /** By name; a page is read when the one before is used up. */
-export async function* agentSummaries(context: ClientContext): AsyncGenerator<AgentSummary, void, undefined> {
+export async function* listAgentSummaries(
+  context: ClientContext,
+): AsyncGenerator<AgentSummary, void, undefined> {
   const store = await context.store()
   let after: string | null = null
   for (;;) {
@@ -254,12 +256,12 @@ export async function* agentSummaries(context: ClientContext): AsyncGenerator<Ag
     const page: readonly AgentRecord[] = await store.read((db) =>
       listAgents(db, { after: cursor, limit: AGENTS_PAGE }),
     )
-    yield* page.map(agentSummary)
+    yield* page.map(toAgentSummary)
     if (page.length < AGENTS_PAGE) return
     after = page.at(-1)?.name ?? null
   }
 }
 
-function agentSummary({ name, type, title, description, icon, expose_as_tool }: AgentRecord): AgentSummary {
+function toAgentSummary({ name, type, title, description, icon, expose_as_tool }: AgentRecord): AgentSummary {
   return { name, type, title, description, icon, exposeAsTool: expose_as_tool }
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { findError, listErrors } from '../../store/errors.js'
 import type { ErrorRecord } from '../../store/errors.js'
 import { redactKnownSecrets } from '../../store/known-secrets.js'
-import { knownThread } from '../client-context.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
 /** An error of a thread as the store keeps it, without the secrets that were known when it was stored or are known here. */
@@ -30,23 +30,25 @@ export interface ErrorsOptions {
 }
 
 /** The newest errors of a thread, oldest first. @throws ThreadNotFoundError */
-export async function recordedErrors(
+export async function listRecordedErrors(
   context: ClientContext,
   threadId: string,
   { id, limit = 100 }: ErrorsOptions,
 ): Promise<readonly RecordedError[]> {
   const store = await context.store()
   return store.read(async (db) => {
-    await knownThread(db, threadId)
+    await requireThread(db, threadId)
     if (id === undefined)
-      return (await listErrors(db, { threadId, limit: Math.min(limit, LIMITS.longestPage) })).map(shownError)
+      return (await listErrors(db, { threadId, limit: Math.min(limit, LIMITS.longestPage) })).map(
+        toRecordedError,
+      )
     const found = await findError(db, id)
     // An id of another thread's is none of this one.
-    return found?.threadId === threadId ? [shownError(found)] : []
+    return found?.threadId === threadId ? [toRecordedError(found)] : []
   })
 }
 
-function shownError({ id, at, type, message, stack }: ErrorRecord): RecordedError {
+function toRecordedError({ id, at, type, message, stack }: ErrorRecord): RecordedError {
   return {
     ...{ id, at, type },
     message: redactKnownSecrets(message),

@@ -2,7 +2,7 @@ import type { FileRecord } from '../../protocol/message.js'
 import { statFile, listFolder, putFile, removeFile } from '../../store/files/files.js'
 import { checkFileContent, checkFilePath, FileError } from '../../store/files/file-checks.js'
 import type { StoredFile } from '../../store/files/files.js'
-import { knownThread, openThread } from '../client-context.js'
+import { requireThread, requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { nowMicros } from '../../protocol/time.js'
 
@@ -46,11 +46,11 @@ export interface ThreadFiles {
 
 type FileData = Uint8Array | string | AsyncIterable<Uint8Array>
 
-export function threadFiles(context: ClientContext, threadId: string): ThreadFiles {
+export function createThreadFiles(context: ClientContext, threadId: string): ThreadFiles {
   return {
     async readFile(path) {
       const store = await context.store()
-      const file = await find(context, threadId, path)
+      const file = await findFile(context, threadId, path)
       if (file === null || file.blob === null) return null
       const bytes = await store.blobs.read(file.blob)
       // A copy, for the bytes may be a part of a larger buffer.
@@ -58,60 +58,62 @@ export function threadFiles(context: ClientContext, threadId: string): ThreadFil
     },
     async readFileStream(path, range = {}) {
       const store = await context.store()
-      const file = await find(context, threadId, path)
+      const file = await findFile(context, threadId, path)
       if (file === null || file.blob === null) return null
-      const { start, end } = part(file.size, range)
+      const { start, end } = toPart(file.size, range)
       const isWhole = start === 0 && end === file.size
       const data = await store.blobs.stream(file.blob, isWhole ? undefined : { start, end, size: file.size })
-      return data === null ? null : { file: recordOf(file), start, end, data }
+      return data === null ? null : { file: toFileRecord(file), start, end, data }
     },
     async writeFile(path, data, mimeType) {
       checkFilePath(path)
       checkFileContent(path, data, mimeType)
       const store = await context.store()
-      await store.read((db) => openThread(db, threadId))
+      await store.read((db) => requireOpenThread(db, threadId))
       const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
       return store.write(async (tx) => {
-        await openThread(tx, threadId)
-        return recordOf(await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: nowMicros() }))
+        await requireOpenThread(tx, threadId)
+        return toFileRecord(
+          await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: nowMicros() }),
+        )
       })
     },
     async unlinkFile(path) {
       checkText(path)
       const store = await context.store()
       return store.write(async (tx) => {
-        await openThread(tx, threadId)
+        await requireOpenThread(tx, threadId)
         return removeFile(tx, threadId, path)
       })
     },
     async statFile(path) {
-      const file = await find(context, threadId, path)
-      return file === null ? null : recordOf(file)
+      const file = await findFile(context, threadId, path)
+      return file === null ? null : toFileRecord(file)
     },
     async readdirFile(path) {
       checkText(path)
       const store = await context.store()
       const entries = await store.read(async (db) => {
-        await knownThread(db, threadId)
+        await requireThread(db, threadId)
         return listFolder(db, threadId, path)
       })
       if (entries === null)
         throw new FileError('not_found', `Expected a folder ${path}, got none in thread "${threadId}".`)
-      return { entries: entries.map(recordOf) }
+      return { entries: entries.map(toFileRecord) }
     },
   }
 }
 
-function part(size: number, { start = 0, end = size }: FileRange): { start: number; end: number } {
+function toPart(size: number, { start = 0, end = size }: FileRange): { start: number; end: number } {
   const place = (index: number): number => Math.min(size, Math.max(0, index < 0 ? size + index : index))
   return { start: place(start), end: Math.max(place(start), place(end)) }
 }
 
-async function find(context: ClientContext, threadId: string, path: string): Promise<StoredFile | null> {
+async function findFile(context: ClientContext, threadId: string, path: string): Promise<StoredFile | null> {
   checkText(path)
   const store = await context.store()
   return store.read(async (db) => {
-    await knownThread(db, threadId)
+    await requireThread(db, threadId)
     return statFile(db, threadId, path)
   })
 }
@@ -122,6 +124,6 @@ function checkText(path: unknown): void {
 }
 
 /** Where the bytes are is the store's own business. */
-function recordOf({ blob: _blob, ...record }: StoredFile): FileRecord {
+function toFileRecord({ blob: _blob, ...record }: StoredFile): FileRecord {
   return record
 }

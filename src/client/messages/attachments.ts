@@ -54,19 +54,20 @@ function attachmentProblem(attachment: Readonly<Record<string, unknown>>): strin
   for (const side of ['width', 'height']) {
     const length = attachment[side]
     if (length !== undefined && !isPixels(length))
-      return `Expected "${side}" of attachment "${name}" to be a whole number up to ${HIGHEST_INT}, got ${cameAs(length)}.`
+      return `Expected "${side}" of attachment "${name}" to be a whole number up to ${HIGHEST_INT}, got ${describeValue(length)}.`
   }
   return undefined
 }
 
-function cameAs(value: unknown): string {
+function describeValue(value: unknown): string {
   return typeof value === 'number' ? String(value) : typeof value
 }
 
 /** The bytes of a new attachment, given as bytes or base64; a text says what is wrong with them. */
 function attachmentBytes(data: unknown): Uint8Array | string {
   const bytes = typeof data === 'string' ? fromBase64(data) : data
-  if (!(bytes instanceof Uint8Array)) return `Expected "data" to be bytes or base64, got ${nameOf(data)}.`
+  if (!(bytes instanceof Uint8Array))
+    return `Expected "data" to be bytes or base64, got ${describeData(data)}.`
   if (bytes.length <= LIMITS.fileBytes) return bytes
   return `Expected a file of at most ${LIMITS.fileBytes} bytes, got ${bytes.length}.`
 }
@@ -78,7 +79,7 @@ function fromBase64(data: string): Uint8Array | undefined {
   return isWhole && /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }
 
-function nameOf(data: unknown): string {
+function describeData(data: unknown): string {
   return typeof data === 'string' ? 'a text that is no base64' : typeof data
 }
 
@@ -128,7 +129,7 @@ export async function placeAttachments(
   for (const attachment of attachments) {
     const file =
       attachment.kind === 'file'
-        ? await existingFile(tx, threadId, attachment.path)
+        ? await requireFile(tx, threadId, attachment.path)
         : await putFile(tx, {
             ...attachment,
             threadId,
@@ -141,7 +142,7 @@ export async function placeAttachments(
   return placed
 }
 
-async function existingFile(tx: Writer, threadId: string, path: string): Promise<StoredFile> {
+async function requireFile(tx: Writer, threadId: string, path: string): Promise<StoredFile> {
   const file = await statFile(tx, threadId, path)
   if (file !== null && !file.isDirectory) return file
   const came = file === null ? 'no such file' : 'a folder'

@@ -12,11 +12,11 @@ import type { Removal } from '../../store/messages/queue.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { openThread } from '../client-context.js'
+import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread, updateWorkflow } from '../thread-workflow.js'
-import { nobodyTook } from '../waiting/notices.js'
-import { halfCharacterProblem, refuseStaged } from './send-message.js'
+import { noAnswerError } from '../waiting/notices.js'
+import { halfCharacterProblem, requireStaged } from './send-message.js'
 import { nowMicros } from '../../protocol/time.js'
 import { RESPOND_PATIENCE } from '../answers/respond.js'
 
@@ -43,16 +43,16 @@ async function queue(
 ): Promise<{ toolCallId: string }> {
   const problem = queuingProblem({ name, args, id })
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const toolCallId = queuedCallId(id)
+  const toolCallId = toCallId(id)
   const store = await context.store()
   // Went through JSON when it was checked.
   const content = JSON.parse(JSON.stringify(args)) as JsonObject
   const { isNew, waiting } = await store.write(async (tx) => {
-    await openThread(tx, threadId)
+    await requireOpenThread(tx, threadId)
     const now = nowMicros()
     const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
     const staged = await stageQueuedTool(tx, tool)
-    refuseStaged(staged, { threadId, toolCallId, id })
+    requireStaged(staged, { threadId, toolCallId, id })
     const call = await findToolCall(tx, threadId, toolCallId)
     // One that has begun is in no queue any more.
     return { isNew: staged === 'staged', waiting: call?.status === 'open' && call.started_at === null }
@@ -66,7 +66,7 @@ async function queue(
  * behind it stands what is made from a call's id (`queued_a_kind`, `queued_a_0`, `approval_queued_a_2`), and an id of a
  * client that looked like such an operation would be taken for it (T4).
  */
-function queuedCallId(id: string): string {
+function toCallId(id: string): string {
   const plain = /^[A-Za-z\d-]{1,32}$/.test(id) && !/^[\da-f]{32}$/.test(id)
   return `queued_${plain ? id : createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
@@ -133,7 +133,7 @@ async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: stri
 export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
   const store = await context.store()
   const removal = await store.write(async (tx) => {
-    await openThread(tx, threadId)
+    await requireOpenThread(tx, threadId)
     return removeQueuedItem(tx, { threadId, id, now: nowMicros() })
   })
   const inline = removal === 'unknown' && id.startsWith(OUR_IDS)
@@ -145,7 +145,7 @@ export async function removeQueued(context: ClientContext, threadId: string, id:
     input: { id },
     patience: RESPOND_PATIENCE,
   })
-  if (answer === 'silent') throw await nobodyTook(context, threadId, 'removal')
+  if (answer === 'silent') throw await noAnswerError(context, threadId, 'removal')
   // One with a row is removed by it: a workflow that does not have it, or is gone, has nothing to take out.
   if (answer !== 'accepted' && inline) throw new NotQueuedError(threadId, { id, ...REASONS.unknown })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MessageRejectedError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { checkMessage, refuseStaged } from './send-message.js'
+import { checkMessage, requireStaged } from './send-message.js'
 
 const ring: Record<string, unknown> = {}
 ring['self'] = ring
@@ -106,7 +106,7 @@ test('base64 and bytes are the same attachment', () => {
 
 test('what was staged, now or before, is accepted', () => {
   for (const result of ['staged', 'same'] as const)
-    expect(() => refuseStaged(result, { threadId: 't', messageId: 'm' })).not.toThrow()
+    expect(() => requireStaged(result, { threadId: 't', messageId: 'm' })).not.toThrow()
 })
 
 test.each([
@@ -114,5 +114,5 @@ test.each([
   ['of a queued tool', { toolCallId: 'queued_x', id: 'x' }, 'Expected tool call id "x" to be new'],
   ['of a first message', { messageId: 't:first', isFirst: true }, 'Expected thread id "t" to be new'],
 ])('a conflict names the id that the caller gave: %s', (_case, staged, problem) => {
-  expect(() => refuseStaged('conflict', { threadId: 't', ...staged })).toThrow(problem)
+  expect(() => requireStaged('conflict', { threadId: 't', ...staged })).toThrow(problem)
 })

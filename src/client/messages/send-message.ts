@@ -19,7 +19,7 @@ import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { openThread } from '../client-context.js'
+import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
@@ -52,7 +52,7 @@ async function send(
   const store = await context.store()
   // Before its files are written: a thread that accepts nothing takes no bytes either.
   await store.read(async (db) => {
-    if ((await findMessage(db, threadId, message.id)) === null) await openThread(db, threadId)
+    if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
   })
   const attachments = await storeBytes(store, message.attachments)
   const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
@@ -97,7 +97,7 @@ async function accept(
   { threadId, message, attachments, digest, isFirst }: Accepting,
 ): Promise<'new' | 'waiting' | 'delivered'> {
   const known = await findMessage(tx, threadId, message.id)
-  if (known === null) await openThread(tx, threadId)
+  if (known === null) await requireOpenThread(tx, threadId)
   const result = await stageMessage(tx, {
     id: message.id,
     threadId,
@@ -110,7 +110,7 @@ async function accept(
     sentBy: 'client',
     digest,
   })
-  refuseStaged(result, { threadId, messageId: message.id, isFirst })
+  requireStaged(result, { threadId, messageId: message.id, isFirst })
   if (known === null) return 'new'
   return isWaiting(known) ? 'waiting' : 'delivered'
 }
@@ -147,7 +147,7 @@ type Staged = { readonly threadId: string } & (
 )
 
 /** @throws what tells the caller why nothing was accepted: ThreadConflictError and the like */
-export function refuseStaged(result: StageResult, staged: Staged): void {
+export function requireStaged(result: StageResult, staged: Staged): void {
   const { threadId } = staged
   if (result === 'conflict')
     throw new ThreadConflictError(threadId, {

@@ -7,7 +7,7 @@ import { subtreeOf } from '../../store/threads/thread-tree.js'
 import type { ClientContext } from '../client-context.js'
 import { GRPC, grpcStatusOf, isRefusal, translate } from '../connection.js'
 import { terminateThread } from '../terminate-thread.js'
-import { lookAtWorkflow } from '../thread-workflow.js'
+import { describeWorkflow } from '../thread-workflow.js'
 
 /** How long a deletion waits for its threads to close: twice the time after which a dead worker is noticed. */
 const CLOSE_PATIENCE = 60_000
@@ -60,12 +60,15 @@ export async function deleteThread(
 async function close(context: ClientContext, threadId: string, terminate: boolean): Promise<void> {
   const until = Date.now() + CLOSE_PATIENCE
   for (;;) {
-    const open = await openOnes(context, threadId)
+    const open = await listOpen(context, threadId)
     if (open.length === 0) return
     if (!terminate)
-      throw conflict(threadId, `${open.length} that are open: terminate it, or pass "terminate"`)
+      throw conflictError(threadId, `${open.length} that are open: terminate it, or pass "terminate"`)
     if (Date.now() > until)
-      throw conflict(threadId, `${open.length} that no worker has closed: start one, then delete it again`)
+      throw conflictError(
+        threadId,
+        `${open.length} that no worker has closed: start one, then delete it again`,
+      )
     // A cascade tells those whose parent is there; here are also those whose parent is not.
     for (const id of open) await terminateThread(context, { threadId: id, reason: 'deleted' })
     await sleep(PAUSE)
@@ -73,13 +76,13 @@ async function close(context: ClientContext, threadId: string, terminate: boolea
 }
 
 /** The highest ones first: they end those below them. */
-async function openOnes(context: ClientContext, threadId: string): Promise<readonly string[]> {
+async function listOpen(context: ClientContext, threadId: string): Promise<readonly string[]> {
   const store = await context.store()
   const threads = await store.read((db) => subtreeOf(db, threadId))
   return threads.flatMap(({ id, closedAt }) => (closedAt === null ? [id] : [])).toReversed()
 }
 
-function conflict(threadId: string, problem: string): ThreadConflictError {
+function conflictError(threadId: string, problem: string): ThreadConflictError {
   return new ThreadConflictError(threadId, {
     problem: `Expected "${threadId}" and all threads below it to be closed, got ${problem}.`,
   })
@@ -91,7 +94,7 @@ function conflict(threadId: string, problem: string): ThreadConflictError {
  */
 async function deleteHistories(context: ClientContext, threadId: string): Promise<string | null> {
   try {
-    for (const runId of await runIds(context, threadId)) await deleteRun(context, threadId, runId)
+    for (const runId of await listRunIds(context, threadId)) await deleteRun(context, threadId, runId)
     return null
   } catch (error) {
     const translated = translate(error, { client: context.temporal(), threadId })
@@ -104,9 +107,9 @@ async function deleteHistories(context: ClientContext, threadId: string): Promis
  * Those of threads only: their ids are the user's, whose own workflows may have them too. The list follows what happens by
  * a moment: the last run is asked for itself. Nothing is decoded, for the codec of a thread's memo may not be here.
  */
-async function runIds(context: ClientContext, threadId: string): Promise<ReadonlySet<string>> {
+async function listRunIds(context: ClientContext, threadId: string): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
-  const { run } = await lookAtWorkflow(context, threadId)
+  const { run } = await describeWorkflow(context, threadId)
   if (run?.type === THREAD_WORKFLOW) ids.add(run.id)
   const id = threadId.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
   const query = `WorkflowId = '${id}' AND WorkflowType = '${THREAD_WORKFLOW}'`

@@ -46,7 +46,7 @@ export async function sweepThreads(
   context: ClientContext,
   { closedFor, dryRun = false }: SweepThreads,
 ): Promise<SweptThreads> {
-  const before = Date.now() - closedForOf(closedFor)
+  const before = Date.now() - parseClosedFor(closedFor)
   const store = await context.store()
   const trees = await sweepTrees(context, { before, dryRun })
   const sweep = { before, dryRun }
@@ -103,7 +103,7 @@ async function deleteTree(
   }
 }
 
-function closedForOf(closedFor: Duration): number {
+function parseClosedFor(closedFor: Duration): number {
   try {
     const number = msToNumber(closedFor)
     if (Number.isFinite(number) && number >= 0) return number

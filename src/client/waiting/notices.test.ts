@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ClientContext, ThreadNotice } from '../client-context.js'
 import type { Look } from '../read-snapshot.js'
-import { explainSilence, forgetWait, tellOfWait } from './notices.js'
+import { explainSilence, forgetWait, reportWait } from './notices.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] })
@@ -13,7 +13,7 @@ afterEach(() => {
 test('a silent thread is reported once it was silent for 1.5 s, and once for each wait', async () => {
   const context = contextOf(running(1))
   const notices: ThreadNotice[] = []
-  const look = (): Promise<void> => tellOfWait(context, silent, (notice) => notices.push(notice))
+  const look = (): Promise<void> => reportWait(context, silent, (notice) => notices.push(notice))
   await look()
   vi.advanceTimersByTime(1_400)
   await look()
@@ -33,7 +33,7 @@ test('a silent thread is reported once it was silent for 1.5 s, and once for eac
 test('an answer begins the time of silence anew', async () => {
   const context = contextOf(running(1))
   const notices: ThreadNotice[] = []
-  const look = (busy: Look): Promise<void> => tellOfWait(context, busy, (notice) => notices.push(notice))
+  const look = (busy: Look): Promise<void> => reportWait(context, busy, (notice) => notices.push(notice))
   await look(silent)
   vi.advanceTimersByTime(1_000)
   await look({ ...silent, silent: false })

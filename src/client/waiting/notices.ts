@@ -2,7 +2,7 @@ import { NoWorkerError } from '../../protocol/errors.js'
 import type { Kept } from '../../protocol/errors.js'
 import { isListedAgent, listAgents } from '../../store/agents.js'
 import type { ClientContext, OnNotice, ThreadNotice } from '../client-context.js'
-import { lookAtWorkflow } from '../thread-workflow.js'
+import { describeWorkflow } from '../thread-workflow.js'
 import type { FailingActivity } from '../thread-workflow.js'
 import type { Look } from '../read-snapshot.js'
 import { SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
@@ -35,15 +35,15 @@ const AGAIN = 10_000
 const waits = new WeakMap<ClientContext, Map<string, Waited>>()
 
 /** Looks at what keeps a thread from being idle, and tells of it. Never throws: a wait does not end for its notices. */
-export async function tellOfWait(context: ClientContext, busy: Look, onNotice: OnNotice): Promise<void> {
+export async function reportWait(context: ClientContext, busy: Look, onNotice: OnNotice): Promise<void> {
   const { threadId } = busy.snapshot
   const now = Date.now()
-  const waited = waitedFor(context, threadId, now)
+  const waited = findWait(context, threadId, now)
   if (!busy.silent) waited.answeredAt = now
   const isSilent = busy.silent && now - waited.answeredAt >= NOTICE_AFTER
   if (!isSilent && (busy.silent || now < waited.askAt)) return
   if (!busy.silent) waited.askAt = now + AGAIN
-  const found = isSilent ? whySilent(context, threadId) : whyStuck(context, busy)
+  const found = isSilent ? noticeSilence(context, threadId) : noticeFailures(context, busy)
   for (const notice of await found.catch(() => [])) {
     if (waited.told.has(notice.code)) continue
     waited.told.add(notice.code)
@@ -56,7 +56,7 @@ export function forgetWait(context: ClientContext, threadId: string): void {
   waits.get(context)?.delete(threadId)
 }
 
-function waitedFor(context: ClientContext, threadId: string, now: number): Waited {
+function findWait(context: ClientContext, threadId: string, now: number): Waited {
   const all = waits.get(context) ?? new Map<string, Waited>()
   waits.set(context, all)
   const known = all.get(threadId)
@@ -70,25 +70,25 @@ function waitedFor(context: ClientContext, threadId: string, now: number): Waite
   return fresh
 }
 
-async function whySilent(context: ClientContext, threadId: string): Promise<readonly ThreadNotice[]> {
+async function noticeSilence(context: ClientContext, threadId: string): Promise<readonly ThreadNotice[]> {
   const reason = await explainSilence(context, threadId)
   return [{ code: 'no_answer', threadId, message: `Thread "${threadId}" does not answer yet: ${reason}.` }]
 }
 
-async function whyStuck(context: ClientContext, { snapshot }: Look): Promise<readonly ThreadNotice[]> {
+async function noticeFailures(context: ClientContext, { snapshot }: Look): Promise<readonly ThreadNotice[]> {
   const { threadId, agent, run } = snapshot
   const [workflow, unknown] = await Promise.all([
-    lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT),
-    unknownAgent(context, { threadId, agent }),
+    describeWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT),
+    findUnknownAgent(context, { threadId, agent }),
   ])
   if (workflow.state !== 'open') return []
   const what = run?.doing ?? `agent ${agent}`
-  const failing = workflow.failing.map((activity) => noticeOf(activity, { threadId, what }))
+  const failing = workflow.failing.map((activity) => toNotice(activity, { threadId, what }))
   // The agent that nobody lists is why the definition is missing.
   return unknown === null ? failing : [unknown]
 }
 
-function noticeOf(
+function toNotice(
   { type, message, attempts }: FailingActivity,
   { threadId, what }: { readonly threadId: string; readonly what: string },
 ): ThreadNotice {
@@ -108,7 +108,7 @@ function noticeOf(
 }
 
 /** Workers list the agents that they run when they start: before the first one nothing can be said. */
-export async function unknownAgent(
+export async function findUnknownAgent(
   context: ClientContext,
   { threadId, agent }: { readonly threadId: string; readonly agent: string },
 ): Promise<ThreadNotice | null> {
@@ -157,7 +157,7 @@ export async function explainSilence(context: ClientContext, threadId: string): 
 /** Tells a server without a worker from no server at all. */
 async function findSilence(context: ClientContext, threadId: string): Promise<Silence> {
   try {
-    const workflow = await lookAtWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
+    const workflow = await describeWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
     const { run } = workflow
     if (workflow.state === 'open' && workflow.attempts > FEW_ATTEMPTS)
       return { of: 'task', attempts: workflow.attempts }
@@ -168,7 +168,7 @@ async function findSilence(context: ClientContext, threadId: string): Promise<Si
 }
 
 /** The error of an Update that nobody took in time: which task queue has no worker, or that there is no server. */
-export async function nobodyTook(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
+export async function noAnswerError(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
   const silence = await findSilence(context, threadId)
   if (silence.of === 'server') return silence.error
   const taskQueue = silence.of === 'worker' ? silence.taskQueue : await context.taskQueue()

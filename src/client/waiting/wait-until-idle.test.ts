@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { busyIn, isIdle, isReporting, isUnchanged } from './wait-until-idle.js'
+import { findBusy, isIdle, isReporting, isUnchanged } from './wait-until-idle.js'
 import type { DatedLook, TreeLook } from './wait-until-idle.js'
 
 const WAITS = [{ id: 'r', kind: 'call', toolName: 'ask', requestedAt: 1 }] as const
@@ -30,17 +30,17 @@ test.each([
 })
 
 test('a tree is busy while any thread of it is', () => {
-  expect(busyIn(tree({ root: look('idle'), child: look('idle') }))).toBeUndefined()
+  expect(findBusy(tree({ root: look('idle'), child: look('idle') }))).toBeUndefined()
   const working = look('running')
-  expect(busyIn(tree({ root: look('idle'), child: working }))).toBe(working)
+  expect(findBusy(tree({ root: look('idle'), child: working }))).toBe(working)
 })
 
 test('a tree is busy while a report is on its way', () => {
   const root = { ...look('idle'), owed: ['child'] }
-  expect(busyIn(tree({ root, child: look('idle') }))).toBe(root)
+  expect(findBusy(tree({ root, child: look('idle') }))).toBe(root)
   // Closed: it told the store first, and then its parent.
-  expect(busyIn(tree({ root }))).toBe(root)
-  expect(busyIn(tree({ root, child: look('waiting_input', { pending: WAITS }) }))).toBeUndefined()
+  expect(findBusy(tree({ root }))).toBe(root)
+  expect(findBusy(tree({ root, child: look('waiting_input', { pending: WAITS }) }))).toBeUndefined()
 })
 
 test('a tree was idle at once if nothing happened between two looks', () => {

@@ -13,11 +13,11 @@ import { lastRun } from '../../store/threads/runs.js'
 import type { RunUsage, SessionEnd } from '../../store/threads/runs.js'
 import { openThreadsBelow, threadsFrom } from '../../store/threads/thread-tree.js'
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
-import { knownThread } from '../client-context.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext, OnNotice } from '../client-context.js'
 import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
-import { explainSilence, forgetWait, tellOfWait } from './notices.js'
+import { explainSilence, forgetWait, reportWait } from './notices.js'
 
 /** How long `waitUntilIdle()` waits. */
 export interface WaitUntilIdle {
@@ -64,9 +64,9 @@ export async function waitUntilIdle(
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const looking = { threadId, children, patience: Math.min(patience, left) }
     const tree = await lookAt(context, looking)
-    const busy = busyIn(tree)
+    const busy = findBusy(tree)
     if (busy === undefined) forgetWait(context, threadId)
-    else await tellOfWait(context, busy, options.onNotice ?? context.onNotice)
+    else await reportWait(context, busy, options.onNotice ?? context.onNotice)
     if (busy === undefined && (!children || isUnchanged(earlier, tree)))
       return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
     earlier = tree
@@ -76,7 +76,7 @@ export async function waitUntilIdle(
     if (busy === undefined) continue
     const { snapshot, before } = busy
     const wait = { threadId: snapshot.threadId, sequence: before }
-    const ended = await runEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
+    const ended = await waitForRunEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
     pause = ended ? FIRST_PAUSE : Math.min(pause * 2, longest(LONGEST_PAUSE))
   }
 }
@@ -104,7 +104,7 @@ interface RunEndWait {
 }
 
 /** True as soon as an event after that sequence ends a run; false when the time is over. */
-async function runEnd(store: Store, wait: RunEndWait): Promise<boolean> {
+async function waitForRunEnd(store: Store, wait: RunEndWait): Promise<boolean> {
   const watch = watchThread(store, wait.threadId)
   let after = wait.sequence
   try {
@@ -127,13 +127,13 @@ async function timeoutError(
   timeout: number,
 ): Promise<WaitTimeoutError> {
   const { status, stale, threadId: busyId } = busy.snapshot
-  const reason = busy.silent ? await explainSilence(context, busyId) : busyWith(busy.snapshot)
+  const reason = busy.silent ? await explainSilence(context, busyId) : describeWork(busy.snapshot)
   const whose = busyId === threadId ? '' : `subagent ${busyId}: `
-  const waiting = await waitingBelow(context, threadId)
+  const waiting = await describeWaitingBelow(context, threadId)
   return new WaitTimeoutError(threadId, { timeout, status, stale, reason: `${whose}${reason}${waiting}` })
 }
 
-function busyWith({ run, queue }: ThreadSnapshot): string {
+function describeWork({ run, queue }: ThreadSnapshot): string {
   const waiting = queue.length === 0 ? '' : `, ${queue.length} queued`
   return run === null
     ? `no run yet${waiting}`
@@ -201,17 +201,17 @@ const TOLD = 3
 const PAGE = 100
 
 /** The end of a sentence: which subagents below a thread wait for somebody, and for what; empty if none does. */
-async function waitingBelow(context: ClientContext, threadId: string): Promise<string> {
+async function describeWaitingBelow(context: ClientContext, threadId: string): Promise<string> {
   const store = await context.store()
   const waiting = await store.read(async (db) => {
-    const { root_thread_id: root } = await knownThread(db, threadId)
+    const { root_thread_id: root } = await requireThread(db, threadId)
     const { requests } = await listRequests(db, { filter: { root }, limit: PAGE })
     const others = requests.filter(({ request }) => request.thread_id !== threadId)
     if (others.length === 0) return []
     const below = new Map((await threadsFrom(db, threadId)).map((thread) => [thread.id, thread]))
     return others.flatMap((listed) => {
       const thread = below.get(listed.request.thread_id)
-      return thread === undefined ? [] : [waitsFor(thread, listed)]
+      return thread === undefined ? [] : [describeRequest(thread, listed)]
     })
   })
   const more = waiting.length > TOLD ? [`${waiting.length - TOLD} more wait, too`] : []
@@ -219,7 +219,7 @@ async function waitingBelow(context: ClientContext, threadId: string): Promise<s
 }
 
 /** Names alone: the error may be logged (T5). */
-function waitsFor({ id, agent }: ThreadNode, { request }: ListedRequest): string {
+function describeRequest({ id, agent }: ThreadNode, { request }: ListedRequest): string {
   const { kind, tool_name: tool, id: requestId } = request
   const what = { approval: 'leave to run', call: 'the result of', variables: 'variables' }[kind]
   return `subagent ${agent} (${id}) waits for ${what}${tool === null ? '' : ` ${tool}`} (request ${requestId})`
@@ -245,7 +245,7 @@ export interface RunResult {
 const NOTHING: RunUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
 async function readRunResult(db: Reader, threadId: string, status: ThreadStatus): Promise<RunResult> {
-  const thread = await knownThread(db, threadId)
+  const thread = await requireThread(db, threadId)
   const run = await lastRun(db, threadId)
   return {
     status,
@@ -291,14 +291,14 @@ async function lookAtTree(context: ClientContext, top: DatedLook, patience: numb
 }
 
 /** The first thread of a tree that is not idle, or whose subagent's report is on its way. */
-export function busyIn({ all }: TreeLook): DatedLook | undefined {
+export function findBusy({ all }: TreeLook): DatedLook | undefined {
   const looks = [...all.values()]
-  const isOwed = (look: Look): boolean => look.owed.some((id) => comes(all.get(id)))
+  const isOwed = (look: Look): boolean => look.owed.some((id) => mayReport(all.get(id)))
   return looks.find((look) => !isIdle(look)) ?? looks.find(isOwed)
 }
 
 /** One that was not looked at is closed: its report was made before. */
-function comes(child: Look | undefined): boolean {
+function mayReport(child: Look | undefined): boolean {
   return child === undefined || isReporting(child)
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
-import { positionAfter } from '../../client/events/follow-events.js'
+import { parsePosition } from '../../client/events/follow-events.js'
 import type { ThreadEvent } from '../../protocol/events.js'
 import { asBadRequest } from '../error-response.js'
 import { logBroken } from '../request-log.js'
@@ -56,7 +56,7 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     const { threadId } = context.req.valid('param')
     const { after: given = '0', follow: follows = true } = context.req.valid('query')
     const last = context.req.valid('header')['last-event-id'] ?? given
-    await asBadRequest(client, async () => positionAfter(last))
+    await asBadRequest(client, async () => parsePosition(last))
     // Answered by this too, and its body let fall: nobody would end it.
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
