@@ -7,7 +7,7 @@ import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
 import { watchThread } from './watch-thread.js'
 
-/** A conversation with a running worker: answers as they stream, approvals, Ctrl-C stops the run. */
+/** A conversation with an agent of a running worker: it streams answers and asks for approvals; Ctrl-C stops the run. */
 export const chat: Command = {
   usage: '<agent> [--thread <id>] [--user <id>]',
   summary: 'talk to an agent of a running worker; Ctrl-C stops what it does, Ctrl-D ends',
@@ -27,7 +27,10 @@ export const chat: Command = {
   },
 }
 
-/** Workers write the agents that they run: before the first one nothing can be said. */
+/**
+ * Refuses an agent that no worker has listed. Workers list their agents when they start: before the first one nothing
+ * is known.
+ */
 async function assertAgent({ threads }: CommandContext, agent: string): Promise<void> {
   const names: string[] = []
   for await (const { name } of threads.agents()) names.push(name)
@@ -35,7 +38,7 @@ async function assertAgent({ threads }: CommandContext, agent: string): Promise<
   throw new Error(`Expected an agent that a worker runs, got "${agent}". There are: ${names.join(', ')}.`)
 }
 
-/** How soon a question of a subagent is seen: no event of its parent tells of it. */
+/** How often requests of subagents are looked up, in milliseconds: no event of the parent announces them. */
 const LOOK = 1000
 
 const NOBODY =
@@ -49,7 +52,7 @@ interface Conversation extends CommandContext {
   readonly requests: TreeRequests
 }
 
-/** Talks with a thread until the input ends. What happens there is shown whenever it happens. */
+/** Talks with a thread until the input ends. Events of the thread are shown at any time. */
 async function converse(context: CommandContext, thread: ThreadHandle): Promise<void> {
   const { lastSequence, root, run } = await thread.snapshot()
   const prompt = createMessagePrompt(context.terminal)
@@ -64,18 +67,21 @@ async function converse(context: CommandContext, thread: ThreadHandle): Promise<
 
 async function talk(conversation: Conversation, running: boolean): Promise<void> {
   const { thread, requests } = conversation
-  // What waited when the last conversation ended is answered first.
-  if (running || (await requests.open()).length > 0) await follow(conversation)
+  // Requests that were open when the last conversation ended are answered first.
+  if (running || (await requests.listOpen()).length > 0) await follow(conversation)
   for (;;) {
     const text = await askForMessage(conversation)
     if (text === null) return
-    if (text.trim() === '') requests.again()
+    if (text.trim() === '') requests.reset()
     else await thread.send(text)
-    if (text.trim() !== '' || (await requests.open()).length > 0) await follow(conversation)
+    if (text.trim() !== '' || (await requests.listOpen()).length > 0) await follow(conversation)
   }
 }
 
-/** Questions that come meanwhile are told, and not put: what is being typed was meant for somebody else. */
+/**
+ * Asks for the next message. Requests that arrive during it are announced, not asked: the line that is typed is no
+ * answer to them.
+ */
 async function askForMessage({ terminal, thread, prompt, watch, requests }: Conversation) {
   const ended = new AbortController()
   const undo = terminal.onInterrupt(() => {
@@ -97,21 +103,21 @@ async function announceQuestions(
   { prompt, requests }: Pick<Conversation, 'prompt' | 'requests'>,
   signal: AbortSignal,
 ): Promise<null> {
-  let told = 0
+  let announced = 0
   for (;;) {
     // The end of the question ends the pause.
     await pause(LOOK, null, { signal }).catch(() => undefined)
     if (signal.aborted) return null
-    const { length } = await requests.open()
-    if (length > told && !signal.aborted) {
+    const { length } = await requests.listOpen()
+    if (length > announced && !signal.aborted) {
       prompt.screen.line(QUESTION)
-      prompt.again()
+      prompt.repeat()
     }
-    told = length
+    announced = length
   }
 }
 
-/** Until the thread is idle, all of it is shown and no question is open; or a second Ctrl-C. */
+/** Follows the thread until it is idle, all its events are shown and no request is open; or until a second Ctrl-C. */
 async function follow({ terminal, threads, thread, watch, requests }: Conversation): Promise<void> {
   const left = new AbortController()
   let question = new AbortController()
@@ -119,7 +125,7 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
   const undo = terminal.onInterrupt(() => {
     stops += 1
     question.abort()
-    // Without a worker nobody takes the stop, and nothing would ever end the wait.
+    // Without a worker the stop is not received, and nothing else would end the wait.
     if (stops > 1) left.abort()
     else void stop({ terminal, thread })
   })
@@ -127,15 +133,15 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
   try {
     if ((await thread.snapshot()).stale) terminal.line(NOBODY)
     while (!left.signal.aborted) {
-      const [request] = await requests.open()
+      const [request] = await requests.listOpen()
       if (request === undefined) {
         const end = await Promise.race([waitBriefly(thread), leaving])
-        if (end === null || (await requests.open()).length > 0) continue
-        return await Promise.race([watch.shown(end.lastSequence), leaving.then(() => undefined)])
+        if (end === null || (await requests.listOpen()).length > 0) continue
+        return await Promise.race([watch.waitUntilShown(end.lastSequence), leaving.then(() => undefined)])
       }
-      // What led to it is read first.
-      await watch.shown((await thread.snapshot()).lastSequence)
-      requests.put(request)
+      // The events that led to the request are shown first.
+      await watch.waitUntilShown((await thread.snapshot()).lastSequence)
+      requests.markAsked(request)
       question = new AbortController()
       const { signal } = question
       const answered = await answerRequest({ terminal, signal }, threads.get(request.threadId), request)
@@ -147,7 +153,7 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
   }
 }
 
-/** Null: not yet. */
+/** Waits a second for the thread to be idle; null if it is not idle yet. */
 async function waitBriefly(thread: ThreadHandle): Promise<RunResult | null> {
   try {
     return await thread.waitUntilIdle({ timeout: LOOK })
@@ -167,11 +173,11 @@ async function stop({ thread, terminal }: Pick<Conversation, 'thread' | 'termina
 
 interface Asking {
   readonly terminal: Terminal
-  /** Takes the question back. */
+  /** Withdraws the question. */
   readonly signal: AbortSignal
 }
 
-/** Puts one open request before the person and sends the answer; false if there was none. */
+/** Asks for the answer of one open request and sends it; false if there was no answer. */
 async function answerRequest(asking: Asking, thread: ThreadHandle, request: TreeRequest): Promise<boolean> {
   const answer = await askFor(asking, request)
   if (answer === null) return false
@@ -179,23 +185,23 @@ async function answerRequest(asking: Asking, thread: ThreadHandle, request: Tree
   try {
     await thread.respond(request.id, answer)
   } catch (error) {
-    // Somebody else was faster, or a stop has ended the call.
+    // Somebody else has answered it before, or a stop has ended the call.
     if (!RequestNotFoundError.isInstance(error)) throw error
     asking.terminal.problem(error.message)
   }
   return true
 }
 
-type Given = Parameters<ThreadHandle['respond']>[1] | 'later' | null
+type GivenAnswer = Parameters<ThreadHandle['respond']>[1] | 'later' | null
 
-function askFor(asking: Asking, request: TreeRequest): Promise<Given> {
+function askFor(asking: Asking, request: TreeRequest): Promise<GivenAnswer> {
   if (request.kind === 'variables') return askForValues(asking, request)
   const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
   const call = `${request.toolName} ${truncate(JSON.stringify(request.args ?? {}))}${whose}`
   return request.kind === 'approval' ? askForApproval(asking, call) : askForResult(asking, call)
 }
 
-async function askForApproval({ terminal, signal }: Asking, call: string): Promise<Given> {
+async function askForApproval({ terminal, signal }: Asking, call: string): Promise<GivenAnswer> {
   const answer = await terminal.ask(`\nAllow ${call}? [y/N, or why not] `, signal)
   if (answer === null) return null
   const words = answer.trim()
@@ -204,16 +210,16 @@ async function askForApproval({ terminal, signal }: Asking, call: string): Promi
   return { approved: false, by: 'cli', ...reason }
 }
 
-async function askForResult({ terminal, signal }: Asking, call: string): Promise<Given> {
+async function askForResult({ terminal, signal }: Asking, call: string): Promise<GivenAnswer> {
   const answer = await terminal.ask(`\n${call} waits for its result: `, signal)
   return answer === null ? null : { result: { status: 'success' as const, result: answer } }
 }
 
-/** Nobody has to know a value now: an empty line leaves the request as it is. */
+/** Asks for values of variables; an empty line leaves the request open, for a person who does not know a value now. */
 async function askForValues(
   { terminal, signal }: Asking,
   { missing, agent, child, subagent }: Extract<TreeRequest, { readonly kind: 'variables' }>,
-): Promise<Given> {
+): Promise<GivenAnswer> {
   const env: Record<string, string> = {}
   const whose = child === undefined && subagent === null ? 'The agent' : `The subagent ${agent}`
   for (const name of missing) {
@@ -228,26 +234,26 @@ async function askForValues(
 /** A question of a thread, or of one below or above it. */
 type TreeRequest = PendingRequest & {
   readonly threadId: string
-  /** How the subagent is called that asks; null: the thread of the conversation. */
+  /** The name of the subagent that asks; null for the thread of the conversation. */
   readonly subagent: string | null
 }
 
-/** What waits for a person in the tree of a thread; each is put before them once, unless they ask again. */
+/** The requests in the tree of a thread that wait for a person; each is asked once, unless `reset` is called. */
 interface TreeRequests {
-  /** Those that were not put before anybody yet. */
-  open(): Promise<readonly TreeRequest[]>
-  put(request: TreeRequest): void
-  /** Those that were left are open again. */
-  again(): void
+  /** Lists the requests that were not asked yet. */
+  listOpen(): Promise<readonly TreeRequest[]>
+  markAsked(request: TreeRequest): void
+  /** Requests that were left unanswered are asked again. */
+  reset(): void
 }
 
 function createTreeRequests({ threads }: CommandContext, thread: ThreadHandle, root: string): TreeRequests {
-  const put = new Set<string>()
+  const asked = new Set<string>()
   return {
-    async open() {
+    async listOpen() {
       const found: TreeRequest[] = []
       for await (const request of threads.pending({ root })) {
-        if (put.has(keyOf(request))) continue
+        if (asked.has(keyOf(request))) continue
         const { threadId } = request
         const subagent =
           threadId === thread.threadId ? null : findName(await threads.get(root).tree(), threadId)
@@ -255,8 +261,8 @@ function createTreeRequests({ threads }: CommandContext, thread: ThreadHandle, r
       }
       return found
     },
-    put: (request) => void put.add(keyOf(request)),
-    again: () => put.clear(),
+    markAsked: (request) => void asked.add(keyOf(request)),
+    reset: () => asked.clear(),
   }
 }
 

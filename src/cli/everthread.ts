@@ -3,7 +3,7 @@ import { runCommand } from './run-command.js'
 import { openTerminal } from './terminal.js'
 
 const { stdin: input, stdout: output, stderr: problems } = process
-// Whoever read the output, a pager or `head`, has seen enough.
+// The reader of the output, a pager or `head`, has closed it: that is no error.
 output.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -6,7 +6,7 @@ import { toMillis } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 
 const PAGE = 500
-/** Of the newest; `--events` shows those of all events. */
+/** Only the newest errors are shown; `--events` shows the errors of all events. */
 const SHOWN_ERRORS = 10
 
 /** Shows what the Temporal UI cannot: the content of a thread. */
@@ -35,13 +35,13 @@ async function showThread({ terminal }: CommandContext, thread: ThreadHandle): P
   const errors = await thread.errors({ limit: SHOWN_ERRORS })
   for (const line of section('Errors, the newest last', errors.flatMap(errorLines))) terminal.line(line)
   terminal.line('\nTranscript')
-  for await (const message of transcript(thread))
+  for await (const message of listTranscript(thread))
     for (const line of messageLines(message)) terminal.line(`  ${line}`)
   return snapshot.lastSequence
 }
 
-/** Oldest first, silent and nested rows too. */
-async function* transcript(thread: ThreadHandle) {
+/** Lists the messages, the oldest first, with silent and nested ones. */
+async function* listTranscript(thread: ThreadHandle) {
   for (let after = 0; ;) {
     const page = await thread.messages({ after, limit: PAGE, includeSilent: true, maxDepth: 8 })
     yield* page.messages
@@ -51,7 +51,7 @@ async function* transcript(thread: ThreadHandle) {
   }
 }
 
-/** By folder, each with all that is below it. */
+/** Lists all files below a folder, folder by folder. */
 async function* filesBelow(thread: ThreadHandle, folder: string): AsyncGenerator<FileRecord> {
   const { entries } = await thread.readdirFile(folder)
   for (const entry of entries)
@@ -74,14 +74,14 @@ async function showEvents(
   terminal.line(follow ? '\nEvents (Ctrl-C ends)' : '\nEvents')
   try {
     for await (const event of thread.events({ after, follow, signal: ended.signal }))
-      showEvent(terminal, event, await wordsOf(thread, event))
+      showEvent(terminal, event, await readErrorOf(thread, event))
   } finally {
     undo()
   }
 }
 
-/** Of an event that names an error: what the provider or the code said. */
-async function wordsOf(thread: ThreadHandle, { payload }: ThreadEvent): Promise<readonly string[]> {
+/** Reads the original error that an event names, as lines. */
+async function readErrorOf(thread: ThreadHandle, { payload }: ThreadEvent): Promise<readonly string[]> {
   if (!('errorId' in payload) || typeof payload.errorId !== 'string') return []
   const [error] = await thread.errors({ id: payload.errorId })
   return error === undefined ? [] : errorWords(error)
@@ -101,13 +101,13 @@ function linesOf(threads: readonly ThreadTree[], indent: string): readonly strin
 
 function lineOf({ threadId, agent, status, closedAt, entry }: ThreadTree): string {
   const named = entry?.threadName === undefined ? '' : ` "${entry.threadName}"`
-  // One that waits for variables has done nothing yet.
+  // A deferred child waits for variables, and has done nothing yet.
   const open = entry?.status === 'deferred' ? 'open' : `open (${status})`
   const state = `${entry?.status ?? status}, ${closedAt === null ? open : 'closed'}`
   return `${threadId} ${entry?.name ?? agent}${named}: ${state}`
 }
 
-/** One event as a line, with the words of the error that it names; text as it streams is left to the message that replaces it. */
+/** Shows an event as a line, with the lines of the error that it names. Streaming text is left out: its message replaces it. */
 function showEvent(terminal: Terminal, event: ThreadEvent, words: readonly string[] = []): void {
   if (event.type === 'model.delta' || event.type === 'reasoning.delta' || event.type === 'step.phase') return
   const time = event.timestamp.slice(11, 19)
@@ -121,10 +121,10 @@ function showEvent(terminal: Terminal, event: ThreadEvent, words: readonly strin
   for (const line of words) terminal.line(`         ${line}`)
 }
 
-/** One line shows at most this of a text; the whole is in the store. */
+/** The longest part of a text that is shown; the whole text is in the store. */
 const SHOWN = 2000
 
-/** What a thread is and what it waits for. */
+/** Describes a thread and what it waits for. */
 function snapshotLines(snapshot: ThreadSnapshot): readonly string[] {
   const { threadId, agent, status, run, lastRun } = snapshot
   return [
@@ -154,7 +154,7 @@ function originOf({ parent, root }: ThreadSnapshot): string {
   return parent === null ? '' : `, child of ${parent}, root ${root}`
 }
 
-/** Lines under a title; nothing if there are none. */
+/** Puts lines under a title; no title without lines. */
 function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => `  ${truncate(line)}`)]
 }
@@ -165,7 +165,7 @@ function pendingLine(request: ThreadSnapshot['pending'][number]): string {
   return `${request.id}: ${request.kind} of ${request.toolName} ${JSON.stringify(request.args ?? {})}, ${since}`
 }
 
-/** A row of the transcript, its calls, its files. */
+/** Formats a row of the transcript with its calls and files. */
 export function messageLines(message: Message): readonly string[] {
   const indent = '  '.repeat(message.depth)
   const place = String(message.position ?? '·').padStart(4)
@@ -179,20 +179,20 @@ export function messageLines(message: Message): readonly string[] {
   const [first = '', ...more] = truncate(message.content ?? '').split('\n')
   return [
     `${place} ${indent}${who}${message.content === null || message.content === '' ? '' : `: ${first}`}`,
-    // No line of a text looks like the beginning of a row.
+    // Indented, so that no line of a text looks like the beginning of a row.
     ...[...more, ...rest.map(truncate)].map((line) => `     ${indent}  ${line}`),
   ]
 }
 
-/** The stack of an error begins with its words, as a rule; deeper lines are of the runtime. */
+/** The number of stack frames that are shown: deeper ones belong to the runtime. */
 const STACK_LINES = 8
 
-/** What a provider said, or what code threw. */
+/** Formats the error of a provider or of code. */
 function errorLines({ at, type, id, message, stack }: RecordedError): readonly string[] {
   return [`${timeOf(at)} ${type} (${id})`, ...errorWords({ message, stack }).map((line) => `  ${line}`)]
 }
 
-/** Message and beginning of the stack, a line each. */
+/** Returns the lines of the message and the first frames of the stack. */
 function errorWords({ message, stack }: Pick<RecordedError, 'message' | 'stack'>): readonly string[] {
   const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
   return [...truncate(message).split('\n'), ...frames.slice(0, STACK_LINES).map((line) => line.trim())]
@@ -203,7 +203,7 @@ function fileLine({ path, mimeType, size }: Pick<FileRecord, 'path' | 'mimeType'
 }
 
 function callsOf({ tool_calls }: Message): readonly { readonly name: string; readonly args: string }[] {
-  // Rows hold what the runtime wrote: a list of calls as JSON.
+  // The runtime wrote the row: a list of calls as JSON.
   const calls = JSON.parse(tool_calls ?? '[]') as { function: { name: string; arguments: string } }[]
   return calls.map(({ function: made }) => ({ name: made.name, args: made.arguments }))
 }

@@ -17,7 +17,7 @@ import { openStore, prepareStore } from '../store/open-store.js'
 import { taskQueueOf } from '../store/store-location.js'
 import { rotateSecrets as seal } from '../store/threads/variables.js'
 
-/** Makes ready what threads need, as often as one likes: the database's schema and the search attributes. */
+/** Creates what threads need: the schema of the database and the search attributes. Repeating it changes nothing. */
 const setup: Command = {
   usage: '[--new-store-id]',
   summary:
@@ -30,7 +30,7 @@ const setup: Command = {
     terminal.line(`database: ready (${name})`)
     terminal.line(`store: ${id}, task queue "${taskQueueOf(id)}"`)
     const added = await addSearchAttributes(threads.temporal).catch((error: unknown) => {
-      // Of no thread.
+      // The error belongs to no thread.
       throw translate(error, { client: threads.temporal, threadId: '' })
     })
     terminal.line(`search attributes: ready${added.length === 0 ? '' : ` (added ${added.join(', ')})`}`)
@@ -48,7 +48,7 @@ function addSearchAttributes(client: Client): Promise<readonly string[]> {
   })
 }
 
-/** Do store and Temporal agree? Exit code 1: something is left that somebody has to look after. */
+/** Compares store and Temporal. Exit code 1 means that a finding is left unrepaired. */
 export const doctor: Command = {
   usage: '[--fix [--reopen [--emptied]]] [--json]',
   summary: 'compare store and Temporal; --fix repairs what is safe, --reopen lost threads too',
@@ -86,7 +86,7 @@ function summarize(found: number, left: number): string {
   return `${found} found, ${found - left} fixed, ${left} left.`
 }
 
-/** One thread that `doctor` found lost. */
+/** Reopens a thread that `doctor` has found lost. */
 const reopen: Command = {
   usage: '<thread>',
   summary: 'start a thread again that is lost: open in the store, closed in Temporal',
@@ -98,7 +98,7 @@ const reopen: Command = {
   },
 }
 
-/** Retention: to be run each day, by whatever runs such things. */
+/** Retention: a scheduler should run it each day. */
 export const sweep: Command = {
   usage: '--closed-for <time> [--dry-run]',
   summary: 'delete trees of threads that closed longer ago, such as "90d", and files that no thread has',
@@ -108,11 +108,11 @@ export const sweep: Command = {
     const closedFor = flags['closed-for']
     if (typeof closedFor !== 'string')
       throw new ConfigError(['Expected --closed-for with a time such as "90d", got none.'])
-    // A bare number would be milliseconds, and what was meant as days is gone.
+    // A bare number means milliseconds: a number that was meant as days would delete nearly everything.
     if (!/[a-z]/i.test(closedFor))
       throw new ConfigError([`Expected --closed-for with a unit, such as "90d", got "${closedFor}".`])
     const dryRun = flags['dry-run'] === true
-    // Read by the client, which refuses what is no time.
+    // The client parses it, and refuses an invalid time.
     const swept = await threads.sweep({ closedFor: closedFor as Duration, dryRun })
     const what = dryRun ? 'would be deleted' : 'deleted'
     terminal.line(`threads: ${swept.threads} in ${swept.trees} trees ${what}`)
@@ -126,7 +126,10 @@ export const sweep: Command = {
   },
 }
 
-/** After a new key was put first into EVERTHREAD_SECRET_KEY: from then on the others are needed no more. */
+/**
+ * Seals all secrets again after a new key was put first into EVERTHREAD_SECRET_KEY: then the other keys are not needed
+ * any more.
+ */
 const rotateSecrets: Command = {
   usage: '',
   summary: 'seal all secrets with the first key of EVERTHREAD_SECRET_KEY; the other keys open the old ones',
@@ -155,7 +158,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
   }),
 )
 
-/** Runs what the command line says; answers the exit code: 0, 1 for what failed, 2 for what cannot be understood. */
+/** Runs a command line and returns the exit code: 0, 1 for a failure, 2 for a command line that is invalid. */
 export async function runCommand(line: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = line
   if (name === undefined || name === 'help' || line.includes('--help') || line.includes('-h')) {
@@ -178,7 +181,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   try {
     return (await command.run({ threads, terminal }, given)) ?? 0
   } catch (error) {
-    // Each error of ours is one sentence that says what to do; a stack helps nobody at a terminal.
+    // Each error of ours is one sentence that says what to do; a stack would not help at a terminal.
     terminal.problem(error instanceof Error ? error.message : String(error))
     return 1
   } finally {
@@ -189,7 +192,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
 /** The package's own file is two folders up, from the sources as from what is built of them. */
 async function packageVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  // Written by us.
+  // Our own file has this shape.
   return (JSON.parse(text) as { readonly version: string }).version
 }
 

@@ -4,7 +4,7 @@ import { serveThreads } from '../server/index.js'
 import type { ThreadServer, Token, ToolWorker } from '../server/index.js'
 import type { Command, Terminal } from './terminal.js'
 
-/** Serves threads over HTTP until the process is asked to end. */
+/** Serves threads over HTTP until Ctrl-C or SIGTERM. */
 export const serve: Command = {
   usage: '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE]',
   summary:
@@ -13,8 +13,8 @@ export const serve: Command = {
   arguments: [],
   flags: { port: 'string', hostname: 'string', tokens: 'string', 'tool-workers': 'string' },
   async run({ threads, terminal }, { flags }) {
-    const tokens = readTokens(await textOf('tokens', flags['tokens'], 'EVERTHREAD_TOKENS'))
-    const listed = await textOf('tool-workers', flags['tool-workers'], 'EVERTHREAD_TOOL_WORKERS')
+    const tokens = readTokens(await readText('tokens', flags['tokens'], 'EVERTHREAD_TOKENS'))
+    const listed = await readText('tool-workers', flags['tool-workers'], 'EVERTHREAD_TOOL_WORKERS')
     const toolWorkers = readToolWorkers(listed)
     const { hostname } = flags
     const server = await serveThreads({
@@ -42,7 +42,7 @@ function portOf(given: unknown): number {
   throw new ConfigError([`Expected --port to be a number from 0 to 65535, got "${String(given)}"`])
 }
 
-/** Ctrl-C and SIGTERM: nothing new is taken, streams end, what is in flight is answered. */
+/** Serves until Ctrl-C or SIGTERM. Then no request is accepted any more, streams end, and requests in flight are answered. */
 function serveUntilStopped(server: ThreadServer, terminal: Terminal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -56,11 +56,11 @@ function serveUntilStopped(server: ThreadServer, terminal: Terminal): Promise<vo
 }
 
 /**
- * Tokens as a file or EVERTHREAD_TOKENS holds them: `TOKEN ACCOUNT`; without an account it is an operator's.
- * @throws ConfigError if there is none: what is wrong with one, the server says itself
+ * Parses the tokens of a file or of EVERTHREAD_TOKENS: `TOKEN ACCOUNT`; a token without an account is an operator's.
+ * @throws ConfigError if there is none: the server itself refuses an invalid token
  */
 export function readTokens(text: string): readonly Token[] {
-  const tokens = tokenLines(text).map(({ token, words }) =>
+  const tokens = parseTokenLines(text).map(({ token, words }) =>
     words.length === 0 ? { token } : { token, account: words.join(' ') },
   )
   if (tokens.length > 0) return tokens
@@ -71,15 +71,15 @@ export function readTokens(text: string): readonly Token[] {
 }
 
 /**
- * Workers in other languages as a file or EVERTHREAD_TOOL_WORKERS holds them: `TOKEN QUEUE QUEUE …`, the task queues whose
- * calls the token opens. What is wrong with one, the server says itself.
+ * Parses the workers in other languages of a file or of EVERTHREAD_TOOL_WORKERS: `TOKEN QUEUE QUEUE …`, with the task queues
+ * whose calls the token opens. The server itself refuses an invalid one.
  */
 export function readToolWorkers(text: string): readonly ToolWorker[] {
-  return tokenLines(text).map(({ token, words }) => ({ token, taskQueues: words }))
+  return parseTokenLines(text).map(({ token, words }) => ({ token, taskQueues: words }))
 }
 
-/** The file that a flag names, else an environment variable. @throws ConfigError for a file that cannot be read */
-async function textOf(flag: string, file: unknown, variable: string): Promise<string> {
+/** Reads the file that a flag names, else an environment variable. @throws ConfigError for a file that cannot be read */
+async function readText(flag: string, file: unknown, variable: string): Promise<string> {
   if (typeof file !== 'string') return process.env[variable] ?? ''
   try {
     return await readFile(file, 'utf8')
@@ -89,8 +89,11 @@ async function textOf(flag: string, file: unknown, variable: string): Promise<st
   }
 }
 
-/** Tokens with what stands behind them, one a line or separated by commas; lines that begin with # are passed over. */
-function tokenLines(text: string): readonly TokenLine[] {
+/**
+ * Splits a text into tokens with the words behind them, one a line or separated by commas; lines that begin with # are
+ * ignored.
+ */
+function parseTokenLines(text: string): readonly TokenLine[] {
   return text
     .split(/[\n,]/)
     .map((line) => line.trim())

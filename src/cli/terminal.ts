@@ -2,19 +2,19 @@ import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 import type { ThreadClient } from '../client/index.js'
 
-/** Where a command speaks with a person; tests give their own streams. */
+/** The terminal of a command; tests pass their own streams. */
 export interface Terminal {
   write(text: string): void
   line(text?: string): void
-  /** What went wrong, apart from the output. */
+  /** Writes what went wrong, separate from the output. */
   problem(text: string): void
   /**
-   * One line of input; null at its end, or when `signal` aborts. What a person types while nothing is asked is no answer
-   * to a later question: it is passed over, and said so.
+   * Asks for one line of input; null at its end, or when `signal` aborts. A line that a person types while nothing is asked is
+   * no answer to a later question: it is dropped, and the person is informed.
    */
   ask(question: string, signal?: AbortSignal): Promise<string | null>
-  /** Calls this at each Ctrl-C from now on, in place of ending the process; the answer undoes it. */
-  onInterrupt(interrupted: () => void): () => void
+  /** Calls the listener at each Ctrl-C instead of ending the process, until the returned function is called. */
+  onInterrupt(listener: () => void): () => void
 }
 
 interface Streams {
@@ -26,19 +26,19 @@ interface Streams {
 const NOT_ASKED = '(Nothing was asked when you typed that line: it was not sent.)'
 
 export function openTerminal({ input, output, problems }: Streams): Terminal & { close(): void } {
-  const problem = (text: string): void => void problems.write(`${printable(text)}\n`)
+  const problem = (text: string): void => void problems.write(`${removeControlCharacters(text)}\n`)
   const lines = readLines(input, () => problem(NOT_ASKED))
   return {
-    write: (text) => void output.write(printable(text)),
-    line: (text = '') => void output.write(`${printable(text)}\n`),
+    write: (text) => void output.write(removeControlCharacters(text)),
+    line: (text = '') => void output.write(`${removeControlCharacters(text)}\n`),
     problem,
     ask(question, signal) {
-      output.write(printable(question))
+      output.write(removeControlCharacters(question))
       return lines.next(signal)
     },
-    onInterrupt(interrupted) {
-      process.on('SIGINT', interrupted)
-      return () => process.off('SIGINT', interrupted)
+    onInterrupt(listener) {
+      process.on('SIGINT', listener)
+      return () => process.off('SIGINT', listener)
     },
     close: () => lines.close(),
   }
@@ -49,15 +49,15 @@ interface Lines {
   close(): void
 }
 
-/** A file or a pipe waits with its lines until they are asked for; a person is told of one that comes too early. */
-function readLines(input: Streams['input'], tooEarly: () => void): Lines {
+/** Reads lines. Lines of a file or a pipe wait until they are asked for; a line that a person types too early is dropped. */
+function readLines(input: Streams['input'], onEarlyLine: () => void): Lines {
   const reader = createInterface({ input, terminal: false })
   const early: string[] = []
   let take: ((line: string | null) => void) | null = null
   let ended = false
   reader.on('line', (line) => {
     if (take !== null) take(line)
-    else if (input.isTTY === true) tooEarly()
+    else if (input.isTTY === true) onEarlyLine()
     else early.push(line)
   })
   reader.on('close', () => {
@@ -70,38 +70,38 @@ function readLines(input: Streams['input'], tooEarly: () => void): Lines {
       if (waiting !== undefined) return Promise.resolve(waiting)
       if (ended || signal?.aborted === true) return Promise.resolve(null)
       return new Promise((resolve) => {
-        const left = (): void => take?.(null)
+        const giveUp = (): void => take?.(null)
         take = (line) => {
           take = null
-          signal?.removeEventListener('abort', left)
+          signal?.removeEventListener('abort', giveUp)
           resolve(line)
         }
-        signal?.addEventListener('abort', left, { once: true })
+        signal?.addEventListener('abort', giveUp, { once: true })
       })
     },
     close: () => reader.close(),
   }
 }
 
-/** What models, tools and people wrote must not steer the terminal that shows it. */
-function printable(text: string): string {
+/** Removes control characters: a text of a model, a tool or a person must not control the terminal that shows it. */
+function removeControlCharacters(text: string): string {
   return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '')
 }
 
-/** What a command works with: the store and the Temporal server of the environment. */
+/** What a command gets: a client of the store and the Temporal server of the environment, and the terminal. */
 export interface CommandContext {
   readonly threads: ThreadClient
   readonly terminal: Terminal
 }
 
-/** One subcommand. `flags` are those that it takes, besides its arguments. */
+/** One subcommand. `flags` are the options that it takes, besides its arguments. */
 export interface Command {
-  /** Its arguments, as help shows them. */
+  /** Its arguments and flags, as help shows them. */
   readonly usage: string
   readonly summary: string
   readonly arguments: readonly string[]
   readonly flags: Readonly<Record<string, 'boolean' | 'string'>>
-  /** Answers the exit code, where it is not 0. */
+  /** Returns the exit code if it is not 0. */
   run(context: CommandContext, given: GivenArguments): Promise<number | void>
 }
 
@@ -112,16 +112,19 @@ interface GivenArguments {
 
 const MESSAGE_QUESTION = '\nyou: '
 
-/** Where what happens is shown. */
+/** The part of a terminal on which events are shown. */
 type Screen = Pick<Terminal, 'write' | 'line'>
 
-/** The question for the next message. What is shown meanwhile stands on lines of its own, and the question below it. */
+/**
+ * The question for the next message. Output during the question begins on a line of its own, and the question can be
+ * repeated below.
+ */
 export interface MessagePrompt {
   readonly screen: Screen
-  /** Null at the end of the input, or when `signal` aborts. */
+  /** Asks for a message; null at the end of the input, or when `signal` aborts. */
   ask(signal: AbortSignal): Promise<string | null>
-  /** Puts the question again, if something stands below it. */
-  again(): void
+  /** Repeats the question if something was shown below it. */
+  repeat(): void
 }
 
 export function createMessagePrompt(terminal: Terminal): MessagePrompt {
@@ -153,7 +156,7 @@ export function createMessagePrompt(terminal: Terminal): MessagePrompt {
         covered = false
       }
     },
-    again() {
+    repeat() {
       if (!covered) return
       covered = false
       terminal.write(MESSAGE_QUESTION)

@@ -21,12 +21,12 @@ test('what is silent or nested is not shown', async () => {
   expect(shown()).toBe('')
 })
 
-test('shown() waits for its sequence, and a run is running until it ends', async () => {
+test('waitUntilShown() waits for its sequence, and a run is running until it ends', async () => {
   const { view } = await watch([event('run.started', 1), event('step.phase', 2)])
   expect(view.running).toBe(true)
   const states: string[] = []
-  void view.shown(3).then(() => states.push('3'))
-  await view.shown(2)
+  void view.waitUntilShown(3).then(() => states.push('3'))
+  await view.waitUntilShown(2)
   await turn()
   expect(states).toEqual([])
   const other = await watch([event('run.started', 1), event('run.failed', 3, { reason: 'stop_limit' })])
@@ -46,7 +46,7 @@ async function watch(events: readonly (ThreadEvent | Error)[]) {
     write: (text: string) => void (shown += text),
     line: (text = '') => void (shown += `${text}\n`),
   }
-  const prompt = { screen, ask: () => Promise.resolve(null), again: () => undefined }
+  const prompt = { screen, ask: () => Promise.resolve(null), repeat: () => undefined }
   const thread: Partial<ThreadHandle> = {
     async *events() {
       for (const one of events) {

@@ -2,12 +2,12 @@ import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.j
 import { truncate } from './inspect.js'
 import type { MessagePrompt } from './terminal.js'
 
-/** Shows all that happens in a thread, whoever asked for it. */
+/** Shows the events of a thread, whoever caused them. */
 interface ThreadWatch {
   /** Whether a run has been seen to start and not to end. */
   readonly running: boolean
   /** Resolves when all events up to this sequence are shown. */
-  shown(sequence: number): Promise<void>
+  waitUntilShown(sequence: number): Promise<void>
   /** Rejects when events cannot be read. */
   readonly broken: Promise<never>
   end(): void
@@ -26,20 +26,20 @@ export function watchThread(thread: ThreadHandle, after: number, prompt: Message
       view.show(event)
       if (event.type === 'run.started') running = true
       if (ENDS.has(event.type)) running = false
-      if (!running) prompt.again()
+      if (!running) prompt.repeat()
       sequence = event.sequence ?? sequence
       for (const each of waiting) if (each.sequence <= sequence) each.done()
       waiting = waiting.filter((each) => each.sequence > sequence)
     }
   }
   const broken = new Promise<never>((_resolve, reject) => void follow().catch(reject))
-  // Whoever waits for something else meanwhile hears of it later.
+  // Handled here too, because the caller may await it only after the rejection.
   broken.catch(() => undefined)
   return {
     get running() {
       return running
     },
-    shown: (wanted) =>
+    waitUntilShown: (wanted) =>
       wanted <= sequence
         ? Promise.resolve()
         : new Promise((resolve) => waiting.push({ sequence: wanted, done: resolve })),
@@ -48,13 +48,13 @@ export function watchThread(thread: ThreadHandle, after: number, prompt: Message
   }
 }
 
-/** Shows a run as it happens: text as it streams, tools as one line each. */
+/** Shows a run while it happens: its text streams, and each tool is one line. */
 interface TurnView {
   show(event: ThreadEvent): void
 }
 
 function createTurnView(screen: MessagePrompt['screen']): TurnView {
-  // The message under way, the attempt it is shown of, and how much of it.
+  // The message that streams, the attempt of it that is shown, and how much of that.
   let shown = { messageId: '', attempt: 0, length: 0 }
 
   function showDelta(

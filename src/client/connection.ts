@@ -12,7 +12,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConfigError, TemporalUnavailableError } from '../protocol/errors.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 
-/** A client by Temporal's environment configuration; nothing is sent before its first call. @throws ConfigError */
+/** Makes a client from Temporal's environment configuration; nothing is sent before its first call. @throws ConfigError */
 export function connectLazily(): Client {
   const { connectionOptions, namespace } = readConfiguration()
   const { address, apiKey, tls, metadata } = connectionOptions
@@ -36,7 +36,7 @@ function readConfiguration(): ReturnType<typeof loadClientConnectConfig> {
   }
 }
 
-/** Where a client connects to, for people; a connection that does not say it is the caller's own. */
+/** The address of a client, for people. Only the SDK's own `Connection` has one to show; a caller may bring another kind. */
 function addressOf(client: Client): string {
   return client.connection instanceof Connection
     ? client.connection.options.address
@@ -45,12 +45,13 @@ function addressOf(client: Client): string {
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
 
-/** Milliseconds that a last attempt has. */
+/** How long the last attempt may take, in milliseconds. */
 const LAST_ATTEMPT = 500
 
 /**
- * As the SDK's own retries, which may rest beyond the call's deadline, and then say "deadline exceeded". Here the last attempt
- * is made half a second before it, and the call ends with what that one met, such as "connect ECONNREFUSED".
+ * Retries as the SDK does, whose pauses may last beyond the call's deadline, so that the call fails with "deadline exceeded".
+ * Here the last attempt begins half a second before the deadline, and the call fails with the error of that attempt, such as
+ * "connect ECONNREFUSED".
  */
 const retryUntilDeadline: Interceptor = (options, nextCall) => {
   const retries = defaultGrpcRetryOptions()
@@ -62,7 +63,7 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
   return interceptor(options, nextCall)
 }
 
-/** gRPC's own numbers. */
+/** The status codes of gRPC. */
 export const GRPC = {
   deadlineExceeded: 4,
   notFound: 5,
@@ -75,7 +76,7 @@ export const GRPC = {
 
 const START = 'start one with "temporal server start-dev", or set TEMPORAL_ADDRESS'
 
-/** Temporal's errors as ours, so that none of its classes leaks; what is no error of Temporal's stays as it is. */
+/** Turns an error of Temporal into one of ours, so that none of its classes leaks; any other error stays as it is. */
 export function translate(
   error: unknown,
   { client, threadId }: { client: Client; threadId: string },
@@ -90,7 +91,7 @@ function findProblem(error: unknown, client: Client): string | undefined {
   const status = grpcStatusOf(error)
   if (status === undefined) return undefined
   const { namespace } = client.options
-  // The SDK makes a class of it for some calls only.
+  // The SDK throws NamespaceNotFoundError for some calls only.
   if (status.code === GRPC.notFound && /^namespace\b/i.test(status.details))
     return describeMissingNamespace(namespace)
   if (status.code === GRPC.unavailable) return `no connection (${readLastError(status.details)}): ${START}`
@@ -100,7 +101,7 @@ function findProblem(error: unknown, client: Client): string | undefined {
   return `an error (${status.details})`
 }
 
-/** gRPC tells of its last attempt in the middle of its own words. */
+/** gRPC puts the error of its last attempt into the middle of its own text. */
 function readLastError(details: string): string {
   return /Last error: (?:Error: )?(.+?)\. Resolution note/.exec(details)?.[1] ?? details
 }
@@ -124,18 +125,18 @@ export function isRefusal(error: unknown): boolean {
   return code === GRPC.unimplemented || code === GRPC.permissionDenied
 }
 
-/** The client wraps the gRPC error of some calls and throws that of others as it is. */
+/** The SDK wraps the gRPC error of some calls and throws the error of others unchanged. */
 export function grpcStatusOf(error: unknown): GrpcStatus | undefined {
   if (isGrpcServiceError(error)) return { code: error.code, details: error.details }
   return error instanceof Error && isGrpcServiceError(error.cause) ? grpcStatusOf(error.cause) : undefined
 }
 
-/** Temporal's numbers of the two types that are used. */
+/** Temporal's numbers of the two attribute types that are used. */
 const TYPES = { Keyword: 2, KeywordList: 7 } as const
 
 /**
- * Which of our search attributes are registered in the namespace, with the right type: any other one would fail a
- * thread's workflow task for ever. None where the server has no listing, or refuses it.
+ * Lists those of our search attributes that are registered in the namespace with the right type: any other one would fail
+ * the workflow tasks of a thread for ever. A server that refuses to list them counts as one that has none.
  */
 export async function listRegisteredSearchAttributes(
   client: Client,
@@ -150,7 +151,7 @@ export async function listRegisteredSearchAttributes(
   return ours.filter((attribute) => !missing.includes(attribute)).map(({ name }) => name)
 }
 
-/** Those that the namespace lacks, with the number of their type. */
+/** Lists our search attributes that the namespace lacks, with the number of their type. */
 export async function listMissingSearchAttributes(
   client: Client,
 ): Promise<readonly { readonly name: string; readonly type: number }[]> {

@@ -23,18 +23,18 @@ import { startWorkflow } from './thread-workflow.js'
 import { findUnknownAgent } from './waiting/notices.js'
 import { nowMicros } from '../protocol/time.js'
 
-/** A thread to make, or to find by its id. */
+/** A thread to create, or to find by its id. */
 export interface CreateThread<Agent extends string = string> {
   readonly agent: Agent
-  /** Also Temporal's workflow id; a known one gives that thread. @default a UUID */
+  /** It is also Temporal's workflow id. An id that exists gives that thread. @default a UUID */
   readonly id?: string
-  /** Sent once, however often the same `create` is repeated. */
+  /** It is sent once, however often the same `create` is repeated. */
   readonly message?: string | NewMessage
-  /** The person. */
+  /** The user of the thread. */
   readonly userId?: string
   /** The tenant. */
   readonly account?: string
-  /** Values of variables, stored with the thread; those of a thread that is there already stay as they are. */
+  /** Values of variables, stored with the thread; the variables of a thread that exists already do not change. */
   readonly env?: Readonly<Record<string, string>>
   readonly tags?: readonly string[]
   readonly title?: string
@@ -44,7 +44,10 @@ export interface CreateThread<Agent extends string = string> {
 /** A title is shown in lists. */
 const TITLE_LENGTH = 500
 
-/** Row, start, then the first message by the ordinary way; each part finds what an earlier attempt did. */
+/**
+ * Inserts the row, starts the workflow, then sends the first message as any other; each part finds what an earlier
+ * attempt did.
+ */
 export async function createThread(context: ClientContext, options: CreateThread): Promise<string> {
   const threadId = options.id ?? randomUUID()
   const problems = createProblems(threadId, options)
@@ -76,7 +79,7 @@ async function create(
   return threadId
 }
 
-/** A worker may still come that has it: the thread is made, and whoever made it is told. */
+/** A worker with this agent may start later: the thread is created, and its creator gets a notice. */
 async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadRecord): Promise<void> {
   const notice = await findUnknownAgent(context, { threadId: id, agent })
   if (notice !== null) context.onNotice(notice)
@@ -134,14 +137,14 @@ async function register(
   return requireThread(tx, id)
 }
 
-/** The agent that the thread was made with: it may have been handed over since. */
+/** Reads the agent that the thread was created with: it may have been handed over since. */
 async function firstAgent(tx: Writer, threadId: string): Promise<unknown> {
   const [started] = await readEvents(tx, { threadId, after: 0, limit: 1 })
   return started?.payload['agent']
 }
 
 interface KnownThread extends ThreadRecord {
-  /** The one that it has, and the one that it was made with. */
+  /** Its current agent, and the agent that it was created with. */
   readonly agents: readonly unknown[]
 }
 
@@ -154,7 +157,7 @@ function conflictProblem(thread: KnownThread, { agent, userId, account }: Create
   return undefined
 }
 
-/** The default id of a first message: a repeated `create` sends it once. A long thread id leaves no room for more. */
+/** The default id of a first message, which a repeated `create` gives again. A long thread id is replaced by its digest. */
 function firstMessageIdOf(threadId: string): string {
   const long = messageIdProblem(`${threadId}:first`) !== undefined
   return `${long ? digestOf(threadId) : threadId}:first`

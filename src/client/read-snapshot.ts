@@ -38,30 +38,30 @@ export interface ThreadSnapshot {
   /** Thread id of the root of its tree; its own id for a root thread. */
   readonly root: string
   readonly status: ThreadStatus
-  /** What it last said of itself, by `sessionStatus` or `setStatus`; null if it said nothing yet. */
+  /** The last text of `sessionStatus` or `setStatus`; null before the first one. */
   readonly statusText: string | null
-  /** What the store knows, because the thread is closed, or no worker answered. */
+  /** True when this is the recorded state of the store, because the thread is closed or no worker answered. */
   readonly stale: boolean
   /** The time of this state. */
   readonly at: number
   readonly run: RunSnapshot | null
-  /** What waits, in order; `preview`: the first 100 characters of a message, or of a name with its arguments. */
+  /** The queue in order; `preview` is the first 100 characters of a message, or of a name with its arguments. */
   readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
-  /** What waits for `respond`. */
+  /** The requests that wait for `respond`. */
   readonly pending: readonly PendingRequest[]
-  /** What is put off, the next one first. */
+  /** The scheduled effects, the next one first. */
   readonly effects: readonly EffectSummary[]
-  /** All that it ever started, the first one first. */
+  /** All subagents that it ever started, the first one first. */
   readonly children: readonly SubagentRegistryEntry[]
   readonly lastRun: LastRun | null
-  /** Of its newest event: `events({ after })` goes on from here. */
+  /** The sequence of its newest event: `events({ after })` goes on from here. */
   readonly lastSequence: number
   readonly createdAt: number
-  /** When it was terminated, or asked to; null if it was not. */
+  /** When it was terminated, or its termination was requested; null if neither has happened. */
   readonly terminated: number | null
 }
 
-/** Work that a thread has put off. */
+/** An effect that a thread has scheduled. */
 export interface EffectSummary {
   readonly id: string
   readonly name: string
@@ -69,23 +69,26 @@ export interface EffectSummary {
   readonly createdAt: number
 }
 
-/** What the store has beside the control state. */
+/** What a snapshot takes from the store, beside the control state. */
 export interface SnapshotRows {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
-  /** Of what is queued, by id. */
+  /** The texts of queued items, by id. */
   readonly previews: ReadonlyMap<string, string>
-  /** Of the workflow's queue: it keeps what a step has taken until that step's model has answered. */
+  /**
+   * Items that the workflow's queue still holds although they are delivered: it keeps them until the model of their
+   * step answers.
+   */
   readonly delivered: ReadonlySet<string>
-  /** Messages and tools that are accepted and not delivered. */
+  /** Messages and tools that are accepted and not delivered yet. */
   readonly waiting: readonly QueuedItem[]
-  /** Open ones. */
+  /** The open requests. */
   readonly requests: readonly PendingRequest[]
-  /** Scheduled ones, the next one first. */
+  /** The scheduled effects, the next one first. */
   readonly effects: readonly EffectRecord[]
 }
 
-/** What the workflow answered, with texts from the store. */
+/** Joins the answer of the workflow with texts from the store. */
 export function buildLiveSnapshot(control: ControlSnapshot, rows: SnapshotRows): ThreadSnapshot {
   return {
     ...readStoredFields(rows),
@@ -97,14 +100,17 @@ export function buildLiveSnapshot(control: ControlSnapshot, rows: SnapshotRows):
       .filter(({ id }) => !rows.delivered.has(id))
       .map((item) => withPreview({ ...item, queuedAt: toMicros(item.queuedAt) }, rows.previews)),
     pending: control.pending.map((item) => findWaitingRequest(item, rows)),
-    // One that is due waits in the queue.
+    // An effect that is due is an item of the queue.
     effects: rows.effects
       .filter(({ id }) => control.effects.some((item) => item.id === id))
       .map(effectSummary),
   }
 }
 
-/** The workflow lists what it waits for; a request whose answer it has not heard of yet is no open row any more. */
+/**
+ * The workflow decides what it waits for: the row of a request is closed as soon as it is answered, before the workflow
+ * receives the answer.
+ */
 function findWaitingRequest(
   { id, kind, toolName, requestedAt }: PendingItem<Millis>,
   rows: SnapshotRows,
@@ -114,14 +120,14 @@ function findWaitingRequest(
   const at = toMicros(requestedAt)
   if (kind === 'variables')
     return { id, kind, agent: rows.thread.agent, required: [], missing: [], requestedAt: at }
-  // The wire boundary: kinds of later versions are delivered as they are.
+  // The wire boundary: kinds of later versions are delivered unchanged.
   return { id, kind: kind as 'call', toolName: toolName ?? '', requestedAt: at }
 }
 
-/** What the store knows when nobody answers. */
+/** The recorded state of a thread, for when no worker answers. */
 function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): ThreadSnapshot {
   const { thread } = rows
-  // Written by the activity that settles a run: the store's boundary.
+  // The store's boundary: the settle activity wrote it.
   const control = thread.snapshot as ControlSnapshot | null
   return {
     ...readStoredFields(rows),
@@ -135,7 +141,7 @@ function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): Threa
   }
 }
 
-/** T8: a thread that was asked to end accepts nothing, whether or not anybody was there to close it. */
+/** T8: a thread whose termination was requested accepts nothing, even while no worker has closed it. */
 function statusOf(thread: ThreadRecord): ThreadStatus {
   return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
 }
@@ -173,13 +179,16 @@ function effectSummary({ id, name, due_at, created_at }: EffectRecord): EffectSu
   return { id, name, scheduledAt: due_at, createdAt: created_at }
 }
 
-/** `gone`: Temporal has no open workflow of this id. `silent`: nobody answered in time, for whatever reason. */
+/** `gone`: Temporal has no open workflow of this id. `silent`: no answer came in time, for whatever reason. */
 type SnapshotAnswer =
   | { readonly kind: 'answered'; readonly snapshot: ControlSnapshot }
   | { readonly kind: 'gone' }
   | { readonly kind: 'silent' }
 
-/** Asks the workflow itself, which sees every acknowledged signal; without a worker the server would try for 30 s. */
+/**
+ * Queries the workflow, which sees every acknowledged signal. The patience is short: without a worker the server waits
+ * for 30 s.
+ */
 export async function querySnapshot(
   context: ClientContext,
   threadId: string,
@@ -197,7 +206,7 @@ export async function querySnapshot(
 /** Of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
 const CONTINUED_AS_NEW = 6
 
-/** A run that continued as new while it was asked has a successor: it is not gone. */
+/** A run that continued as new during the query has a successor: the thread is not gone. */
 function isGone(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) return true
   return error instanceof QueryRejectedError && error.status !== CONTINUED_AS_NEW
@@ -205,7 +214,10 @@ function isGone(error: unknown): boolean {
 
 const openOnlyClients = new WeakMap<Client, WorkflowClient>()
 
-/** A closed workflow would be replayed to answer with its last state, as if it still ran. */
+/**
+ * A client whose queries reject closed workflows, which a worker would replay to answer with their last state as if
+ * they still ran.
+ */
 function openOnlyClient(client: Client): WorkflowClient {
   const known = openOnlyClients.get(client)
   if (known !== undefined) return known
@@ -218,20 +230,20 @@ function openOnlyClient(client: Client): WorkflowClient {
   return made
 }
 
-/** More than a thread can have: one call waits at a time. */
+/** More requests than a thread can have: one call waits at a time. */
 const REQUESTS = 100
 
-/** A snapshot, and whether the workflow itself was asked in vain. */
+/** A snapshot, and whether the query of the workflow got no answer. */
 export interface Look {
   readonly snapshot: ThreadSnapshot
   readonly silent: boolean
-  /** Subagents that have not answered a call of it yet, if it says so itself. */
+  /** Subagents that have not answered a call of this thread yet, as its workflow reports; empty for a recorded state. */
   readonly owed: readonly string[]
 }
 
 /**
- * What the workflow says, else what the store has recorded. A thread that is closed in Temporal while its row is open
- * is lost. @throws ThreadNotFoundError
+ * Reads the state from the workflow, else the one that the store has recorded. A thread that is closed in Temporal while its
+ * row is open is lost. @throws ThreadNotFoundError
  */
 export async function readSnapshot(
   context: ClientContext,
@@ -246,7 +258,7 @@ export async function readSnapshot(
     const rows = await readRows(db, threadId, answer.kind === 'answered' ? answer.snapshot : undefined)
     if (answer.kind === 'answered') return lookAtControl(answer.snapshot, rows)
     if (answer.kind === 'silent') return { ...lookAtRows(rows), silent: true }
-    // Without any run it was never started, which the next message mends.
+    // A thread without any run was never started; the next message starts it.
     const lost = rows.thread.closed_at === null && (await lastRun(db, threadId)) !== null
     return lookAtRows(rows, lost ? 'lost' : undefined)
   })
@@ -266,7 +278,7 @@ async function readRows(db: Reader, threadId: string, control?: ControlSnapshot)
   const ids = control?.queue.map(({ id }) => id)
   const queued = ids?.length === 0 ? [] : await listQueuedPreviews(db, threadId, LIMITS.queuedItems)
   const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
-  // Nobody performs them any more.
+  // A closed thread performs no effects any more.
   const effects = isOpen(thread) ? await scheduledEffects(db, threadId) : []
   const due = effects.map(({ id, name, args }) => [id, previewCall(name, JSON.stringify(args))] as const)
   return {

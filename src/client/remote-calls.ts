@@ -29,12 +29,12 @@ import type { ClientContext } from './client-context.js'
 import { toMicros, nowMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 
-/** Files that one call may stage; each is a line of its row. */
+/** The number of files that one call may stage; each is an entry in its row. */
 const REMOTE_FILES = 100
 
 /**
- * `not_found`: no such call for this worker. `taken`, `answered`, `ended`: nothing is left to do. `token`: not its own.
- * `file`, `file_size`: a path or a file that cannot be written.
+ * `not_found`: this worker has no such call. `taken`, `answered`, `ended`: nothing is left to do. `token`: the token is not of
+ * the newest claim. `file`, `file_size`: the path or the file cannot be written.
  */
 export type RemoteCallProblem = 'not_found' | 'taken' | 'answered' | 'ended' | 'token' | 'file' | 'file_size'
 
@@ -42,11 +42,11 @@ const SENTENCES: Readonly<Record<Exclude<RemoteCallProblem, 'file' | 'file_size'
   not_found: 'there is no such call for this worker: check the task queues of its token',
   taken: 'another worker has taken it, and the tool must not run twice',
   answered: 'it has another answer already',
-  ended: 'it was ended, and takes nothing any more',
+  ended: 'it was ended, and accepts nothing any more',
   token: 'this token is not of its newest claim, or has expired: claim it again',
 }
 
-/** Why a worker in another language gets nothing of a call, or may not write to it. */
+/** Why a worker in another language may not read or write a call. */
 export class RemoteCallError extends ThreadError {
   readonly callId: string
   readonly problem: RemoteCallProblem
@@ -75,15 +75,15 @@ function describeProblem(
   return `${expected}, got none: ${SENTENCES[problem]}.`
 }
 
-/** A call, and the token of the claim that holds it. */
+/** The key of a call, and the token of the claim that holds it. */
 export interface HeldRemoteCall extends RemoteKey {
   readonly token: string
 }
 
-/** The call that the token holds, or that it has answered. @throws RemoteCallError */
+/** Reads the call that the token holds or has answered. @throws RemoteCallError */
 async function requireTokenHolder(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
   const record = await findRemoteCall(db, held)
-  // Whoever has no token learns nothing, not even whether there is such a call.
+  // A caller without the token learns nothing, not even whether the call exists.
   if (record === null || !holdsClaim(record, digestOfToken(held.token)))
     throw new RemoteCallError(held, 'token')
   if (isAnswered(record)) return record
@@ -94,7 +94,7 @@ async function requireTokenHolder(db: Reader, held: HeldRemoteCall): Promise<Rem
   return record
 }
 
-/** The call that the token holds and that waits for its answer. @throws RemoteCallError */
+/** Reads the call that the token holds and that waits for its answer. @throws RemoteCallError */
 async function requireHeldCall(db: Reader, held: HeldRemoteCall): Promise<RemoteRecord> {
   const record = await requireTokenHolder(db, held)
   if (isAnswered(record)) throw new RemoteCallError(held, 'answered')
@@ -102,9 +102,9 @@ async function requireHeldCall(db: Reader, held: HeldRemoteCall): Promise<Remote
 }
 
 export interface ClaimRemoteCall extends RemoteKey {
-  /** Of the worker's own making, another one for each attempt: the same one again is the same claim. */
+  /** The worker makes it, a new one for each attempt: the same id again is the same claim. */
   readonly claimId: string
-  /** Those of the worker: it gets the calls of no other. */
+  /** The task queues of the worker: it gets the calls of no other queue. */
   readonly taskQueues: readonly string[]
 }
 
@@ -123,15 +123,15 @@ export interface ClaimedCall {
   readonly idempotencyKey: string
   readonly arguments: JsonObject
   readonly variables: Readonly<Record<string, string>>
-  /** W3C trace context of the call, for spans of the worker's own; null: nobody traces. */
+  /** The W3C trace context of the call, for spans of the worker; null when tracing is off. */
   readonly traceparent: string | null
 }
 
 const TOKEN_BYTES = 32
 
 /**
- * Gives a call to one worker. A tool that is not idempotent is given once; another one again, and the token of the claim
- * before is worth nothing then.
+ * Gives a call to one worker. The call of a tool that is not idempotent is given once; that of an idempotent tool may be given
+ * again, which invalidates the token of the claim before.
  * @throws RemoteCallError
  */
 export async function claimCall(context: ClientContext, claim: ClaimRemoteCall): Promise<ClaimedCall> {
@@ -151,7 +151,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
       deadline,
       expiresAt: deadline + LIMITS.remoteSlack,
     }
-    // Before the claim is there: where the key is missing, nobody has taken the call.
+    // Opened before the claim is written: if the key is missing here, the call stays unclaimed.
     const opened = openRemoteVariables(store.secrets, claim, found).map(({ name, value }) => [name, value])
     await putClaim(tx, claim, { record: found, claim: put })
     const attempt = again ? found.attempt : found.attempt + 1
@@ -190,7 +190,10 @@ interface CallFile {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** A file of the thread as the call sees it: what it has written itself goes first. Null if there is none. @throws RemoteCallError */
+/**
+ * Reads a file as the call sees it: its own staged files first, then those of the thread. Null if there is none.
+ * @throws RemoteCallError
+ */
 async function readCallFile(
   context: ClientContext,
   held: HeldRemoteCall,
@@ -211,14 +214,14 @@ async function readCallFile(
   return found === null || bytes === null ? null : { mimeType: found.mimeType, size: found.size, bytes }
 }
 
-/** A file of the call, by the path that it is kept under. */
+/** A staged file, with the path under which it is kept. */
 interface WrittenFile extends StagedFile {
   readonly path: string
 }
 
 /**
- * Keeps a file for the call: it comes into the thread with the result, or not at all (T9). Its path and type are texts, so
- * secrets that the worker was given are taken out of them before they are in any row (T5). @throws RemoteCallError
+ * Stages a file of the call: it gets into the thread with the result, or not at all (T9). Its path and type are texts, so
+ * secrets that the worker was given are redacted from them before they are in any row (T5). @throws RemoteCallError
  */
 async function writeCallFile(
   context: ClientContext,
@@ -231,7 +234,7 @@ async function writeCallFile(
 ): Promise<WrittenFile> {
   checkPath(held, given.path)
   const store = await context.store()
-  // Before its bytes are taken: whoever has no token writes nothing.
+  // Checked before the bytes are read: a caller without the token writes nothing.
   const { redact } = remoteRedactor(store.secrets, held, await store.read((db) => requireHeldCall(db, held)))
   const path = redact(given.path)
   checkPath(held, path)
@@ -275,13 +278,13 @@ function checkPath(held: HeldRemoteCall, path: string): void {
 }
 
 /**
- * Writes the result of a call, before its activity ends (T2). The same one again changes nothing.
- * @throws RemoteCallError; MessageRejectedError for what is no result
+ * Writes the result of a call, before its activity ends (T2). The same result again changes nothing.
+ * @throws RemoteCallError; MessageRejectedError for a value that is no result
  */
 async function answerCall(context: ClientContext, held: HeldRemoteCall, result: unknown): Promise<void> {
   const { threadId } = held
   const store = await context.store()
-  // Before its result is looked at and a writer waited for: whoever has no token costs a read.
+  // Checked before the result is validated and the writer is awaited: a caller without the token costs one read.
   await store.read((db) => requireTokenHolder(db, held))
   const checked = checkAnswer(threadId, { result })
   if (checked.kind !== 'call') throw new MessageRejectedError(threadId, 'Expected the result of a tool.')
@@ -300,7 +303,7 @@ async function answerCall(context: ClientContext, held: HeldRemoteCall, result: 
   })
 }
 
-/** Files are written before, by their paths: a result of many megabytes would be a row of as many. */
+/** A result names its files by their paths, because bytes in a result would make a row of as many megabytes. */
 function toStoredResult(threadId: string, result: CheckedResult): JsonObject {
   const files = result.files.map((file) => {
     if (file.kind === 'file')
@@ -313,13 +316,16 @@ function toStoredResult(threadId: string, result: CheckedResult): JsonObject {
   return buildResult(result, files)
 }
 
-/** What a worker in another language does to its calls: the HTTP server's routes are this, for one worker each. */
+/** What a worker in another language does with its calls; the routes of the HTTP server offer this to one worker each. */
 export interface RemoteCalls {
   /** @throws RemoteCallError */
   claim(call: ClaimRemoteCall): Promise<ClaimedCall>
   /** Null if there is no such file. @throws RemoteCallError */
   readFile(held: HeldRemoteCall, path: string): Promise<CallFile | null>
-  /** Answers the path that it is kept under, without the secrets of the call. @throws RemoteCallError, also over 100 MB */
+  /**
+   * Returns the path under which the file is kept, without the secrets of the call. @throws RemoteCallError, also over
+   * 100 MB
+   */
   writeFile(held: HeldRemoteCall, file: Parameters<typeof writeCallFile>[2]): Promise<WrittenFile>
   /** `result`: a `ToolResult`, which is checked. @throws RemoteCallError, MessageRejectedError */
   answer(held: HeldRemoteCall, result: unknown): Promise<void>

@@ -13,17 +13,17 @@ import { describeWorkflow, signalThread, startWorkflow } from './thread-workflow
 import type { ThreadSignal } from './thread-workflow.js'
 import { nowMicros } from '../protocol/time.js'
 
-/** Times that a thread is looked at anew because it changed meanwhile: a worker that comes late, another reopening. */
+/** How often reopening starts over because the thread changed in between: by a stale attempt, or by another reopening. */
 const TRIALS = 5
 
 export interface ReopenThread {
-  /** Of its start: the store does not keep them. @default none, as if it had been created without */
+  /** The limits of the new start: the store does not keep those of the first one. @default none */
   readonly limits?: ThreadLimits
 }
 
 /**
- * Starts the workflow of a lost thread again, from what the store has of it, and tells it what waits. Repeated, or done by
- * several at once, it is done once. @throws ThreadNotFoundError, ThreadTerminatedError, TemporalUnavailableError;
+ * Starts the workflow of a lost thread again from its rows, and signals the items that wait. Repeated or concurrent calls
+ * reopen it once. @throws ThreadNotFoundError, ThreadTerminatedError, TemporalUnavailableError;
  * ThreadConflictError when the thread is not lost, or its parent is
  */
 export async function reopenThread(
@@ -31,11 +31,12 @@ export async function reopenThread(
   threadId: string,
   { limits }: ReopenThread = {},
 ): Promise<void> {
-  for (let trial = 0; trial < TRIALS; trial += 1) if (await reopened(context, threadId, limits)) return
+  for (let trial = 0; trial < TRIALS; trial += 1) if (await tryReopen(context, threadId, limits)) return
   throw conflictError(threadId, 'is written to by somebody: try again when its workers are idle')
 }
 
-async function reopened(context: ClientContext, threadId: string, limits?: ThreadLimits): Promise<boolean> {
+/** False: the thread changed in between. */
+async function tryReopen(context: ClientContext, threadId: string, limits?: ThreadLimits): Promise<boolean> {
   const store = await context.store()
   const thread = await store.read((db) => requireOpenThread(db, threadId))
   const workflow = await describeWorkflow(context, threadId)
@@ -60,7 +61,7 @@ async function reopened(context: ClientContext, threadId: string, limits?: Threa
     return { row, reopened: state }
   })
   if (state === null) return false
-  // If several callers start it at once, one of them wins, which is a success for all.
+  // Of several callers that start it at once one wins, which is a success for all.
   await startWorkflow(context, state.row, { reopened: state.reopened, limits })
   await signalWaitingItems(
     context,
@@ -75,7 +76,7 @@ function statusOf({ side, request }: ReopenedThread): string {
   return request === undefined ? 'idle' : 'blocked'
 }
 
-/** A child is started by its parent alone, which may wait for variables first. */
+/** Refuses a child that was never started: only its parent starts it, which may wait for variables first. */
 async function checkStarted(
   context: ClientContext,
   { id, parent_thread_id: parentId }: ThreadRecord,
@@ -86,7 +87,10 @@ async function checkStarted(
   throw conflictError(id, `was never started: its parent "${parentId}" starts it`)
 }
 
-/** A child that finds its parent gone ends: the parent comes first. */
+/**
+ * Refuses a child whose parent is not open in Temporal: the child would find it gone and end, so the parent is reopened
+ * first.
+ */
 async function checkParent(
   context: ClientContext,
   { id, parent_thread_id: parentId }: ThreadRecord,
@@ -106,7 +110,10 @@ function conflictError(threadId: string, problem: string): ThreadConflictError {
   })
 }
 
-/** T3: what has no place in the transcript is told again, in its order; told twice it is one item. */
+/**
+ * T3: signals again, in order, the items that have no place in the transcript; an item that is signalled twice stays
+ * one item.
+ */
 export async function signalWaitingItems(
   context: ClientContext,
   thread: ThreadRecord,
@@ -117,12 +124,12 @@ export async function signalWaitingItems(
     await signalThread(context, thread.id, signalOf(item, parkedAt))
 }
 
-/** When a thread was stopped or blocked, in microseconds; null: it is neither. */
+/** When a thread was stopped or blocked, in microseconds; null if it is neither. */
 export function parkedTimeOf({ status, snapshot_at: at }: ThreadRecord): number | null {
   return status === 'stopped' || status === 'blocked' ? (at ?? 0) : null
 }
 
-/** What waited for a stopped thread to go on does not make it go on. */
+/** The signal of a waiting item. An item that was accepted before the thread was parked does not make the thread go on. */
 export function signalOf(item: WaitingItem, parkedAt: number | null): ThreadSignal {
   if (item.kind === 'tool') return { name: SIGNALS.queueTool, input: item.tool }
   const isParked = parkedAt !== null && item.createdAt <= parkedAt

@@ -27,41 +27,41 @@ interface Termination {
 }
 
 /**
- * T8: the row first, which refuses everything from then on, then the workflow's cancellation, which ends what is in
- * flight and closes softly. Repeating it does no harm. @throws ThreadNotFoundError, TemporalUnavailableError
+ * T8: marks the row first, which refuses everything from then on, then cancels the workflow, which ends what is in flight
+ * and closes softly. Repeating it does no harm. @throws ThreadNotFoundError, TemporalUnavailableError
  */
 export async function terminateThread(context: ClientContext, termination: Termination): Promise<void> {
   const { threadId, reason } = termination
   const ended = await endThread(context, termination)
   if (ended === 'missing') throw new ThreadNotFoundError(threadId)
-  if (ended === 'told') return
+  if (ended === 'cancelled') return
   const store = await context.store()
   const tree = await store.read((db) => subtreeOf(db, threadId))
-  // Also below those that closed before: whoever closed them may have come no further. The highest ones first.
+  // Also those below threads that closed before: the process that closed these may have died then. The highest ones first.
   const below = tree.filter(({ id, closedAt }) => closedAt === null && id !== threadId).toReversed()
-  // One that was deleted meanwhile has ended.
+  // A thread that is deleted in the meantime has ended: `missing` is a success here.
   for (const { id } of below) await endThread(context, { threadId: id, reason })
 }
 
-/** `told`: its workflow closes it, and tells its children. `closed`: nobody tells them. */
+/** `cancelled`: its workflow closes the thread and cancels its children. `closed`: the caller ends the children. */
 async function endThread(
   context: ClientContext,
   { threadId, reason }: Termination,
-): Promise<'told' | 'closed' | 'missing'> {
+): Promise<'cancelled' | 'closed' | 'missing'> {
   const store = await context.store()
-  const asked = await store.write((tx) =>
+  const requested = await store.write((tx) =>
     requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
   )
-  if (asked === 'missing' || asked === 'closed') return asked
-  if ((await cancelWorkflow(context, threadId)) === 'accepted') return 'told'
-  // Nobody is left to close it: not started yet, or ended by an operator.
+  if (requested === 'missing' || requested === 'closed') return requested
+  if ((await cancelWorkflow(context, threadId)) === 'accepted') return 'cancelled'
+  // No workflow is left to close it: it was not started yet, or an operator ended it.
   const closed = await store.write((tx) => closeRow(tx, threadId, nowMicros()))
   if (closed !== null && closed.request !== null) await releaseDeferred(context, closed.request)
   return 'closed'
 }
 
 interface ClosedRow {
-  /** What its parent asked for before it would start it, closed now; null if there was nothing. */
+  /** The request on which its parent waited before starting it, closed now; null if there was none. */
   readonly request: PendingRecord | null
 }
 
@@ -75,8 +75,8 @@ export async function closeRow(tx: Writer, threadId: string, now: number): Promi
 }
 
 /**
- * A child that never ran has yet to be started by its parent, which hears of its end by that very workflow: the registry
- * closes with its report (T7).
+ * Marks the child in the registry of its parent. The parent still starts a child that never ran, and its workflow reports the
+ * end: the registry closes with that report (T7).
  */
 async function endInRegistry(
   tx: Writer,
@@ -95,7 +95,7 @@ async function endInRegistry(
   return request
 }
 
-/** Nobody can answer any more what a child waits for that is closed. */
+/** Closes the request for the variables of a deferred child that is closed: it cannot be answered any more. */
 async function closeRequestFor(
   tx: Writer,
   { parentThreadId: threadId, reference }: ChildKey,
@@ -113,9 +113,9 @@ async function closeRequestFor(
 }
 
 /**
- * Ends the wait of a parent for the variables of a subagent that was terminated before it started: its workflow is
- * started, finds its thread closed, and reports that (T7). A parent that does not answer does the same once the request
- * expires.
+ * Ends the wait of a parent for the variables of a subagent that was terminated before it started: the parent starts its
+ * workflow, which finds the thread closed and reports that (T7). A parent that does not answer here does the same once the
+ * request expires.
  */
 async function releaseDeferred(
   context: ClientContext,
@@ -126,7 +126,7 @@ async function releaseDeferred(
   for (;;) {
     const patience = Math.max(1, until - Date.now())
     const update = { name: UPDATES.respond, id: `${UPDATES.respond}:${id}:${randomUUID()}`, input, patience }
-    // The workflow may hear of the request a moment later than everybody who reads the store.
+    // The row of a request is visible a moment before the workflow learns of the request.
     if ((await updateWorkflow(context, parentThreadId, update)) !== 'unknown') return
     if (Date.now() + RESPOND_PAUSE >= until) return
     await sleep(RESPOND_PAUSE)

@@ -43,22 +43,25 @@ import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
 import { warnOfNotice } from './waiting/notices.js'
 
-/** Which Temporal, task queue and store; nothing said is the environment. */
+/** Which Temporal, task queue and store a client uses; a field that is left out comes from the environment. */
 export interface ThreadClientOptions {
   /** @default one by Temporal's environment configuration: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE, … */
   readonly client?: Client
-  /** The workers'. @default EVERTHREAD_TASK_QUEUE, else `everthread-` with the id of the store, as the workers of that store */
+  /**
+   * The task queue of the workers. @default EVERTHREAD_TASK_QUEUE, else `everthread-` with the id of the store, as for
+   * the workers of that store
+   */
   readonly taskQueue?: string
-  /** The workers'. */
+  /** The store of the workers. */
   readonly store?: StoreOptions
   /**
-   * Is told within 3 s why a thread does not go on, while a call waits for it: no worker answers, no worker lists the agent, an
-   * activity fails. @default a line on stderr
+   * Receives within 3 s the reason why a thread does not go on while a call waits for it: no worker answers, no worker lists the
+   * agent, an activity fails. @default a line on stderr
    */
   readonly onNotice?: OnNotice
 }
 
-/** What the operations of a client share, for the parts of this package that are no methods of it. */
+/** The context of a client, for the parts of this package that are no methods of it. */
 export let contextOf: (client: ThreadClient) => ClientContext
 
 /**
@@ -101,13 +104,16 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return (await this.#openStore()).id
   }
 
-  /** Where threads are started, and workers have to look for them: opens the store. @throws ConfigError, StoreError */
+  /**
+   * The task queue on which threads are started and which workers have to poll: opens the store. @throws ConfigError,
+   * StoreError
+   */
   async taskQueue(): Promise<string> {
     return taskQueueOf(await this.storeId(), this.#options.taskQueue)
   }
 
   /**
-   * Makes a thread, or finds the one with that id, and sends its first message once.
+   * Creates a thread, or finds the one with that id, and sends its first message once.
    * @throws ConfigError for options that are not valid; ThreadConflictError; what `ThreadHandle.send` throws
    */
   async create(options: CreateThread<AgentName<R>>): Promise<ThreadHandle<R>> {
@@ -120,8 +126,8 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   }
 
   /**
-   * Starts a thread that is `lost` again, from what the store has of it: what was in flight has failed, and what it was
-   * doing goes on. @throws ThreadConflictError when it is not lost; ThreadTerminatedError, ThreadNotFoundError
+   * Starts a thread that is `lost` again, from its rows: what was in flight has failed, and the run goes on.
+   * @throws ThreadConflictError when it is not lost; ThreadTerminatedError, ThreadNotFoundError
    */
   async reopen(threadId: string, options: ReopenThread = {}): Promise<ThreadHandle<R>> {
     await reopenThread(this.#context, threadId, options)
@@ -129,14 +135,14 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   }
 
   /**
-   * Deletes a thread and all below it for good: rows, files and histories. Done again it finishes what was cut off, and
-   * where there is nothing it does nothing. @throws ThreadConflictError for a tree that is open
+   * Deletes a thread and all threads below it for good: rows, files and histories. A repeated call finishes an interrupted
+   * deletion; where no thread is left it does nothing. @throws ThreadConflictError for a tree that is open
    */
   deleteThread(threadId: string, options: DeleteThread = {}): Promise<DeletedThread> {
     return deleteThread(this.#context, threadId, options)
   }
 
-  /** Deletes trees that closed long ago, and what no thread uses any more. @throws ConfigError */
+  /** Deletes trees that closed long ago, and blobs, errors and plans that no thread uses any more. @throws ConfigError */
   sweep(options: SweepThreads): Promise<SweptThreads> {
     return sweepThreads(this.#context, options)
   }
@@ -146,37 +152,37 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return examine(this.#context, options)
   }
 
-  /** Newest activity first, from the store. */
+  /** Lists threads from the store, the newest activity first. */
   list(filter: ListThreads = {}): AsyncIterable<ThreadSummary> {
     return summarizeThreads(this.#context, filter)
   }
 
-  /** As `list`, a page at a time, for callers that come back with a cursor. @throws ConfigError for a cursor that is none */
+  /** As `list`, a page at a time, for callers that return with a cursor. @throws ConfigError for an invalid cursor */
   page(filter: ListThreads = {}, options: PageOptions = {}): Promise<ThreadsPage> {
     return listThreadsPage(this.#context, filter, options)
   }
 
-  /** A thread as the store has it; null if there is none. */
+  /** Reads a thread from the store; null if there is none. */
   find(threadId: string): Promise<ThreadSummary | null> {
     return findSummary(this.#context, threadId)
   }
 
-  /** Open requests of all threads, oldest first, from the store. */
+  /** Lists the open requests of all threads from the store, the oldest first. */
   pending(filter: ListPending = {}): AsyncIterable<ThreadRequest> {
     return listPendingRequests(this.#context, filter)
   }
 
-  /** As `pending`, a page at a time. @throws ConfigError for a cursor that is none */
+  /** As `pending`, a page at a time. @throws ConfigError for an invalid cursor */
   pendingPage(filter: ListPending = {}, options: PageOptions = {}): Promise<PendingPage> {
     return listPendingPage(this.#context, filter, options)
   }
 
-  /** What workers run, by name, from the store: they write it when they start. */
+  /** Lists by name the agents that workers run, from the store: workers write them there when they start. */
   agents(): AsyncIterable<AgentSummary> {
     return listAgentSummaries(this.#context)
   }
 
-  /** For workers in other languages: what the HTTP server does for them. */
+  /** The calls of workers in other languages, as the HTTP server offers them. */
   get remoteCalls(): RemoteCalls {
     return remoteCalls(this.#context)
   }
@@ -185,7 +191,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    // One that could not be opened is closed.
+    // A store that could not be opened needs no closing.
     const store = await this.#store?.catch(() => undefined)
     await store?.close()
     // A retry that wakes up on a closed connection would end the process.
@@ -219,7 +225,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     }
   }
 
-  /** What failed is tried again by the next call. */
+  /** Forgets a failed trial, so that the next call tries again. */
   #again<T>(trial: Promise<T>, forget: () => void): Promise<T> {
     trial.catch(forget)
     return trial

@@ -33,13 +33,13 @@ import type { ThreadSignal } from './thread-workflow.js'
 import { waitUntilIdle } from './waiting/wait-until-idle.js'
 import type { RunResult, WaitUntilIdle } from './waiting/wait-until-idle.js'
 
-/** Which rows of a transcript `messages()` returns. */
+/** The rows of a transcript that `messages()` returns. */
 export interface MessagesOptions {
   /** @default 100 */
   readonly limit?: number
-  /** Positions below this one: the newest of them. */
+  /** Only positions below this one, the newest of them. */
   readonly before?: number
-  /** Positions above this one, from there on. */
+  /** Only positions above this one, the oldest of them. */
   readonly after?: number
   /** @default false */
   readonly includeSilent?: boolean
@@ -48,21 +48,21 @@ export interface MessagesOptions {
 }
 
 /**
- * One thread. Making a handle makes no call; a thread that is not there is found out by the first one that needs it. `R`
+ * One thread. Making a handle makes no call: a thread that does not exist is found out by the first call that needs it. `R`
  * is the type of a registry: it names the tools and their arguments.
  */
 export interface ThreadHandle<R extends Registry<string, string, unknown> = Registry> extends ThreadFiles {
   readonly threadId: string
-  /** Temporal's own handle: describe(), fetchHistory() and whatever else it can. */
+  /** Temporal's own handle, for describe(), fetchHistory() and its other methods. */
   readonly workflow: WorkflowHandle
   /**
-   * Accepted when it returns: kept and delivered once, also with no worker running.
+   * The message is accepted when this returns: it is kept and delivered once, even while no worker runs.
    * @throws MessageRejectedError, ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError, TemporalUnavailableError
    */
   send(message: string | NewMessage): Promise<{ messageId: string }>
   /**
-   * Runs a tool without a model's having asked, in its turn: the arguments are parsed, and the model sees call and result.
-   * The same id and arguments again is one call. @throws what `send` throws
+   * Queues the call of a tool that no model has requested: the arguments are parsed, and the model sees call and result.
+   * The same id and arguments again are one call. @throws what `send` throws
    */
   queueTool<Name extends ToolName<R>>(
     name: Name,
@@ -70,46 +70,55 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
     options?: { readonly id?: string },
   ): Promise<{ toolCallId: string }>
   /**
-   * Answers a request of `snapshot().pending`, from any process: once. The same answer again is fine.
-   * @throws RequestNotFoundError for one that is unknown, ended or answered otherwise; MessageRejectedError for an answer
-   * of another kind; NoWorkerError when nobody takes it within 10 s: it is kept, and the same one again is safe
+   * Answers a request of `snapshot().pending` once, from any process. The same answer again is safe.
+   * @throws RequestNotFoundError for a request that is unknown, ended or answered otherwise; MessageRejectedError for an answer
+   * of another kind; NoWorkerError when no worker takes it within 10 s: it is kept, and the same answer again is safe
    */
   respond(requestId: string, answer: Answer): Promise<Answered>
   /**
-   * Takes back a message, queued tool or effect of `snapshot().queue`, or a scheduled effect: by its id, once. Its row
-   * stays, as `removed`. @throws NotQueuedError for one that is unknown or was delivered; NoWorkerError when nobody takes
-   * it within 10 s: it is removed all the same, do it again
+   * Takes back a message, queued tool or effect of `snapshot().queue`, or a scheduled effect, by its id. Its row stays, as
+   * `removed`. @throws NotQueuedError for an item that is unknown or was delivered; NoWorkerError when no worker takes it
+   * within 10 s: it is removed all the same, call it again
    */
   removeQueued(id: string): Promise<void>
-  /** One that waits for its answer, from the store. @throws RequestNotFoundError */
+  /** Reads a request that waits for its answer, from the store. @throws RequestNotFoundError */
   request(requestId: string): Promise<PendingRequest>
   /**
-   * Values of variables for this thread, which can be put and not read back; a blocked run looks again. What no
-   * definition calls `text` is a secret, and needs EVERTHREAD_SECRET_KEY here.
+   * Sets variables of this thread, which cannot be read back; a blocked run checks its variables again. A variable that no
+   * definition declares as `text` is a secret, and needs EVERTHREAD_SECRET_KEY here.
    */
   setEnv(values: Readonly<Record<string, string>>): Promise<void>
   /**
-   * Ends the run, or only the named one, and parks the thread until a user message or `continue`. Subagents that it waits
-   * for are stopped too, unless `children` is false: then their results come as messages.
+   * Ends the run, or only the run of that id, and parks the thread until a user message or `continue`. Subagents that it waits
+   * for are stopped too, unless `children` is false: then their results arrive as messages.
    */
   stop(options?: StopOptions): Promise<void>
   continue(): Promise<void>
-  /** Refuses everything from now on, ends what is in flight, closes; children too. Repeating it does no harm. */
+  /**
+   * Refuses everything from now on, ends what is in flight and closes the thread and its children. Repeating it does no
+   * harm.
+   */
   terminate(options?: { readonly reason?: string }): Promise<void>
-  /** From the workflow, within 2 s; else what is recorded, marked `stale`. */
+  /** Reads the state from the workflow; if that does not answer within 2 s, the recorded state, marked `stale`. */
   snapshot(): Promise<ThreadSnapshot>
-  /** All that came of it, as the store has it; from `snapshot().root` on it is the whole tree. @throws ThreadNotFoundError */
+  /**
+   * Reads the thread and all threads below it from the store; for `snapshot().root` this is the whole tree. @throws
+   * ThreadNotFoundError
+   */
   tree(): Promise<ThreadTree>
-  /** The newest ones, queued ones last as `pending`, in the order in which they were written; `snapshot().queue` has that of delivery. */
+  /**
+   * Reads the newest messages; queued ones come last as `pending`, in the order in which they were written, while
+   * `snapshot().queue` has the order of delivery.
+   */
   messages(options?: MessagesOptions): Promise<{ messages: readonly Message[]; hasMore: boolean }>
   /**
-   * Gap-free from a sequence on, with the text that streams; ends after `thread.closed`. A `next()` that waits is ended by
-   * `signal` alone: `return()` waits for the next change.
+   * Delivers all events from a sequence on, without gaps, and the text that streams; ends after `thread.closed`. Only `signal`
+   * ends a `next()` that waits: `return()` waits for the next change.
    */
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
-  /** For operators: what providers said and tools' code threw as they failed, with stacks. @throws ThreadNotFoundError */
+  /** For operators: the original errors of providers and of tools' code, with stacks. @throws ThreadNotFoundError */
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
-  /** @throws WaitTimeoutError */
+  /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
 

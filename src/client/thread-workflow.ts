@@ -23,7 +23,7 @@ import { requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { GRPC, grpcStatusOf, translate } from './connection.js'
 
-/** A signal of the wire contract and its one input, if it has one. */
+/** A signal of the wire contract, with its one input if it has one. */
 export interface ThreadSignal {
   readonly name: string
   readonly input?: object
@@ -35,16 +35,19 @@ function workflowOf(context: ClientContext, threadId: string): WorkflowHandle {
 
 type StartThread = { readonly limits?: ThreadLimits | undefined } & (
   | {
-      /** The store has no run of it: whatever Temporal has closed under this id was another thread, deleted since. */
+      /**
+       * The store has no run of it: a closed workflow of this id in Temporal belongs to another thread, which was
+       * deleted since.
+       */
       readonly isNew: boolean
     }
-  /** The thread is lost: this is the one start that may follow a closed workflow of the same id, for its row is open. */
+  /** The thread is lost: only this start may follow a closed workflow of the same id, because the row is open. */
   | { readonly reopened: ReopenedThread }
 )
 
 /**
- * Starts a thread's workflow, or finds it running. `closed`: there was one, and a closed thread is never revived.
- * A start carries no message, for the input of a second start is dropped.
+ * Starts a thread's workflow, or finds it running. `closed`: a workflow of this id has closed, and a closed thread is never
+ * revived. A start carries no message, because Temporal drops the input of a second start.
  */
 export async function startWorkflow(
   context: ClientContext,
@@ -71,7 +74,7 @@ async function startOptions(
     taskQueue: await context.taskQueue(),
     args: [start],
     workflowTaskTimeout: LIMITS.workflowTask,
-    // `doctor` reads the store there, also of threads of other stores.
+    // `doctor` reads the id of the store from the memo, also for threads of other stores.
     memo: {
       agent: thread.agent,
       [STORE_MEMO]: start.store,
@@ -79,7 +82,7 @@ async function startOptions(
       ...(reopened !== null && { [REOPENED_MEMO]: true }),
     },
     staticSummary: thread.agent,
-    // Activities and children have it from their workflow: the server passes it on.
+    // Activities and children inherit the key from their workflow: the server passes it on.
     ...(thread.account !== null && { priority: { fairnessKey: fairnessKey(thread.account) } }),
     workflowIdConflictPolicy: reopened === null ? 'USE_EXISTING' : 'FAIL',
     workflowIdReusePolicy: !('isNew' in options) || options.isNew ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
@@ -111,7 +114,7 @@ async function startInput(
   }
 }
 
-/** `gone`: Temporal has no open workflow of this id; the store tells whether it ever had one. */
+/** `gone`: Temporal has no open workflow of this id; the rows show whether it ever had one. */
 async function signalWorkflow(
   context: ClientContext,
   threadId: string,
@@ -122,14 +125,14 @@ async function signalWorkflow(
   return (await callTemporal(context, threadId, signal)) === 'gone' ? 'gone' : 'accepted'
 }
 
-/** The server takes a cancel of a closed workflow too, as if it had done something: what follows tells. */
+/** Cancels a workflow. The server accepts the cancellation of a closed workflow too, so the state is read afterwards. */
 export async function cancelWorkflow(context: ClientContext, threadId: string): Promise<'accepted' | 'gone'> {
   const cancelled = await callTemporal(context, threadId, () => workflowOf(context, threadId).cancel())
   if (cancelled === 'gone') return 'gone'
   return (await describeWorkflow(context, threadId)).state === 'open' ? 'accepted' : 'gone'
 }
 
-/** The connection retries what is transient until the deadline; signals and starts are safe to repeat. */
+/** Calls Temporal. The connection retries transient errors until the deadline, which is safe for signals and starts. */
 async function callTemporal<T>(
   context: ClientContext,
   threadId: string,
@@ -144,19 +147,19 @@ async function callTemporal<T>(
   }
 }
 
-/** What Temporal takes, in bytes. */
+/** The longest fairness key that Temporal accepts, in bytes. */
 const KEY_BYTES = 64
 
-/** Shares a busy task queue between accounts: the account's own id, or its digest where that is longer than Temporal takes. */
+/** The key by which accounts share a busy task queue: the account itself, or its digest where it is too long for Temporal. */
 export function fairnessKey(account: string): string {
   return Buffer.byteLength(account) <= KEY_BYTES ? account : digestOf(account)
 }
 
-/** Between two looks for a child that its parent is about to start: that takes a few milliseconds. */
+/** The pause between two attempts to signal a child that its parent is about to start, which takes a few milliseconds. */
 const CHILD_PAUSE = 100
 
 /**
- * Signals an open thread; one whose row is there while its workflow is not started yet is started first.
+ * Signals an open thread. If its workflow is not started yet, it is started first.
  * @throws ThreadTerminatedError; MessageRejectedError when the thread is lost; TemporalUnavailableError
  */
 export async function signalThread(
@@ -169,14 +172,14 @@ export async function signalThread(
     if ((await signalWorkflow(context, threadId, signal)) === 'accepted') return
     const { thread, hasRun } = await readThreadState(context, threadId)
     if (hasRun || Date.now() > deadline) throw lostThreadError(threadId)
-    // A child is started by its parent alone, or it would be no child in Temporal.
+    // Only the parent starts a child: started from here, it would be no child in Temporal.
     if (thread.parent_thread_id !== null) await sleep(CHILD_PAUSE)
     else if ((await startWorkflow(context, thread, { isNew: true })) === 'closed')
       throw lostThreadError(threadId)
   }
 }
 
-/** @throws ThreadTerminatedError: the row tells why Temporal has no workflow. */
+/** Reads from the rows why Temporal has no workflow. @throws ThreadTerminatedError */
 async function readThreadState(
   context: ClientContext,
   threadId: string,
@@ -188,7 +191,7 @@ async function readThreadState(
   })
 }
 
-/** Of a thread that the store has open while Temporal has no workflow of it. */
+/** The error for a thread whose row is open while Temporal has no workflow of it. */
 export function lostThreadError(threadId: string): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
@@ -204,14 +207,14 @@ interface ThreadUpdate {
   readonly input: object
   /** Milliseconds. */
   readonly patience: number
-  /** Another call may have sent this id before. @default false */
+  /** True when another call may have sent this id before. @default false */
   readonly repeats?: boolean
 }
 
-/** `unknown`: the workflow has no such request or item; `silent`: nobody answered in time; `gone`: no open workflow. */
+/** `unknown`: the workflow has no such request or item; `silent`: no worker answered in time; `gone`: no workflow is open. */
 type UpdateAnswer = 'accepted' | 'unknown' | 'invalid' | 'silent' | 'gone'
 
-/** What the server answers when the workflow closes with the Update in its hands. */
+/** The failure type of the server for an Update that was accepted by a workflow which closed before its outcome. */
 const CLOSED_MEANWHILE = 'AcceptedUpdateCompletedWorkflow'
 
 export async function updateWorkflow(
@@ -234,7 +237,10 @@ export async function updateWorkflow(
   }
 }
 
-/** A reset gives a workflow its Updates again: one that it refuses then is neither open nor ended for the server, and its id is of no more use. */
+/**
+ * Whether the id of an Update cannot be used any more. A reset delivers the Updates of a workflow again; for the server, one
+ * that is refused then is neither open nor completed.
+ */
 function isSpent(error: unknown): boolean {
   return error instanceof WorkflowUpdateFailedError || grpcStatusOf(error)?.code === GRPC.internal
 }
@@ -246,45 +252,45 @@ function readRefusal(error: WorkflowUpdateFailedError): UpdateAnswer | undefined
   return types.has(CLOSED_MEANWHILE) ? 'gone' : undefined
 }
 
-/** What Temporal knows of a thread. */
+/** The state of a thread's workflow in Temporal. */
 export type WorkflowState =
   | OpenState
-  /** With Temporal's status; `not_found`: its history is gone, or there was none. */
+  /** `status` is Temporal's; `not_found`: its history is deleted, or there was none. */
   | { readonly state: 'closed'; readonly status: string; readonly run: WorkflowRun | null }
 
 interface OpenState {
   readonly state: 'open'
   readonly run: WorkflowRun
   readonly reopened: boolean
-  /** Of its workflow task in flight, from 1. */
+  /** The attempt of its workflow task in flight, from 1. */
   readonly attempts: number
-  /** The id of the store that its start named; null where it named none, or where a codec hides it. */
+  /** The id of the store in the memo of its start; null where there is none, or where a codec hides it. */
   readonly store: string | null
-  /** The identity of the worker of another store that has refused its activity last; null where nobody has. */
+  /** The identity of the worker of another store that was the last to refuse its activity; null where none has. */
   readonly refusedBy: string | null
-  /** Activities that have failed and are tried again. */
+  /** Activities that have failed and are retried. */
   readonly failing: readonly FailingActivity[]
 }
 
-/** What the last attempt at an activity said: a type and a fixed sentence of ours (T5), or Temporal's own words. */
+/** The last failure of an activity: a type and a fixed sentence of ours (T5), or Temporal's own text. */
 export interface FailingActivity {
   readonly type: string | null
   readonly message: string
   readonly attempts: number
 }
 
-/** The last run of a workflow id. */
+/** The last Temporal run of a workflow id. */
 interface WorkflowRun {
   readonly id: string
-  /** Anybody may use the id of a thread for a workflow of another type. */
+  /** A user's own workflow of another type may have the id of a thread. */
   readonly type: string
   readonly taskQueue: string
 }
 
-/** In the memo of a thread that was opened again, through continue-as-new. */
+/** The memo field of a reopened thread; continue-as-new keeps it. */
 const REOPENED_MEMO = 'reopened'
 
-/** Of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
+/** Numbers of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
 const CLOSED: ReadonlyMap<unknown, string> = new Map([
   [2, 'completed'],
   [3, 'failed'],
@@ -293,7 +299,10 @@ const CLOSED: ReadonlyMap<unknown, string> = new Map([
   [7, 'timed_out'],
 ])
 
-/** Decodes nothing: whoever looks may lack the codec that a thread is stored with. @throws TemporalUnavailableError */
+/**
+ * Reads the state of a workflow. It decodes nothing: this process may lack the codec of the thread. @throws
+ * TemporalUnavailableError
+ */
 export async function describeWorkflow(
   context: ClientContext,
   threadId: string,
@@ -321,7 +330,7 @@ export async function describeWorkflow(
       reopened: Object.hasOwn(fields, REOPENED_MEMO),
       attempts: task?.attempt ?? 0,
       store: readStoreMemo(fields),
-      refusedBy: refusedBy(activities ?? []),
+      refusedBy: findRefusingWorker(activities ?? []),
       failing: listFailing(activities ?? []),
     }
   } catch (error) {
@@ -332,20 +341,20 @@ export async function describeWorkflow(
   }
 }
 
-/** As raw responses have a payload. */
+/** A payload as raw responses have it. */
 interface RawPayload {
   readonly metadata?: Readonly<Record<string, Uint8Array>> | null
   readonly data?: Uint8Array | null
 }
 
-/** The id of a thread's store, from its memo as Temporal has it; null where none is there, or where a codec hides it. */
+/** Reads the id of a thread's store from its raw memo; null where there is none, or where a codec hides it. */
 export function readStoreMemo(
   fields: Readonly<Record<string, RawPayload>> | null | undefined,
 ): string | null {
   const { metadata, data } = fields?.[STORE_MEMO] ?? {}
   if (data == null || Buffer.from(metadata?.['encoding'] ?? []).toString() !== 'json/plain') return null
   const text = Buffer.from(data).toString()
-  // Whatever it is that somebody has put there, it is compared and shown: only an id passes.
+  // Anybody may have written the memo, and the value is compared and shown: only an id passes.
   const store = /^"(.*)"$/.exec(text)?.[1]
   return isStoreId(store) ? store : null
 }
@@ -369,7 +378,7 @@ function listFailing(activities: readonly RawActivity[]): readonly FailingActivi
   })
 }
 
-function refusedBy(activities: readonly RawActivity[]): string | null {
+function findRefusingWorker(activities: readonly RawActivity[]): string | null {
   const refused = activities.find(
     ({ lastFailure }) => lastFailure?.applicationFailureInfo?.type === OTHER_STORE,
   )

@@ -85,7 +85,7 @@ test('where Temporal knows no thread nothing is repaired', async () => {
     }
   })
   const before = await row('elsewhere-1')
-  const problem = 'The namespace "default" knows none of the 2 open threads that have run'
+  const problem = 'The namespace "default" has none of the 2 open threads that have run'
   expect(await findings({ fix: true, reopen: true })).toMatchObject([
     { kind: 'wrong_namespace', threadId: null, problem, fixed: false },
   ])

@@ -12,19 +12,19 @@ import type { JsonValue } from '../../protocol/values.js'
 import { checkAttachment } from '../messages/attachments.js'
 import type { GivenAttachment } from '../messages/attachments.js'
 
-/** The answer to a request: to an approval, to missing variables, to a call that waits for its result. */
+/** The answer to a request: for an approval, for missing variables, or for a call that waits for its result. */
 export type Answer =
   | {
       readonly approved: boolean
-      /** Of a denial: the model reads it. */
+      /** The reason of a denial, for the model. */
       readonly reason?: string
-      /** Who decided, as the caller says. */
+      /** Who decided, as the caller names it. */
       readonly by?: string
     }
   | { readonly env: Readonly<Record<string, string>> }
   | { readonly result: ToolResult }
 
-/** An answer whose every field was looked at. */
+/** An answer whose fields are all validated. */
 type CheckedAnswer =
   | { readonly kind: 'approval'; readonly approved: boolean; readonly reason?: string; readonly by?: string }
   | { readonly kind: 'variables'; readonly values: Readonly<Record<string, string>> }
@@ -36,12 +36,12 @@ type CheckedPart = { readonly text: string } | { readonly file: number }
 export interface CheckedResult {
   readonly fields: Readonly<Record<string, JsonValue>>
   readonly parts: readonly CheckedPart[] | null
-  /** Those of the parts, then those of `attachments`. */
+  /** The files of the parts, then those of `attachments`. */
   readonly files: readonly GivenAttachment[]
   readonly attached: number | null
 }
 
-/** @throws MessageRejectedError naming what was expected and what came */
+/** Validates an answer. @throws MessageRejectedError that names what was expected and what was given */
 export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
   const given = isObject(answer) ? answer : {}
   const problem = formProblem(given)
@@ -117,7 +117,7 @@ function isPart(part: unknown): boolean {
     : part['type'] === 'file' && isObject(part['file'])
 }
 
-/** Of what is stored as JSON: files have limits of their own. */
+/** Checks the size of what is stored as JSON: files have limits of their own. */
 function sizeProblem({ attachments: _files, content, ...fields }: Readonly<Record<string, unknown>>) {
   const texts = Array.isArray(content) ? content.filter((part: { type: string }) => part.type === 'text') : []
   let bytes: number
@@ -139,7 +139,7 @@ function checkResult(threadId: string, { content, attachments, ...fields }: Tool
   )
   for (const file of attachments ?? []) add(file)
   return {
-    // Went through JSON when it was checked.
+    // The check has shown that JSON can carry it.
     fields: JSON.parse(JSON.stringify(fields)) as Record<string, JsonValue>,
     parts: parts ?? null,
     files,
@@ -147,7 +147,7 @@ function checkResult(threadId: string, { content, attachments, ...fields }: Tool
   }
 }
 
-/** Says what is wrong with values of variables, or nothing; never a value itself. */
+/** Validates values of variables. The problem never contains a value, which may be a secret. */
 export function variablesProblem(values: unknown): string | undefined {
   if (!isObject(values)) return `Expected variables as { name: value }, got ${kindOf(values)}.`
   const entries = Object.entries(values)

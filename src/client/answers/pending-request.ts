@@ -7,14 +7,14 @@ import type { Reader } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
-/** A question of a thread that somebody has to answer by `respond`. Open: later versions add kinds. */
+/** A request of a thread that somebody has to answer by `respond`. Later versions add kinds. */
 export type PendingRequest =
   | {
       readonly id: string
       /** `approval`: the call runs once it is approved; `call`: the answer is its result. */
       readonly kind: 'approval' | 'call'
       readonly toolName: string
-      /** As the model wrote them; left out if they are no JSON. */
+      /** The arguments that the model wrote; left out if they are no JSON. */
       readonly args?: JsonValue
       /** Microseconds since 1970. */
       readonly requestedAt: number
@@ -23,7 +23,7 @@ export type PendingRequest =
       readonly id: string
       /** The run, or a subagent that is to start, lacks variables. */
       readonly kind: 'variables'
-      /** Whose variables. */
+      /** The agent that needs the variables. */
       readonly agent: string
       readonly required: readonly string[]
       readonly missing: readonly string[]
@@ -33,7 +33,7 @@ export type PendingRequest =
       readonly requestedAt: number
     }
 
-/** A row as callers see it. */
+/** Turns a row into the request that callers see. */
 export function toPendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
   if (kind !== 'variables')
@@ -63,7 +63,7 @@ function readNames(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
 }
 
-/** Why it does not wait. */
+/** Why a request does not wait for an answer. */
 const GONE = {
   unknown: 'no request of this id',
   open: 'one whose thread has ended',
@@ -73,7 +73,7 @@ const GONE = {
   dropped: 'one that was answered early, and whose call ended without asking',
 } as const
 
-/** One request that waits for its answer. @throws ThreadNotFoundError, RequestNotFoundError */
+/** Finds a request that waits for its answer. @throws ThreadNotFoundError, RequestNotFoundError */
 export async function findPendingRequest(
   context: ClientContext,
   { threadId, requestId }: { readonly threadId: string; readonly requestId: string },

@@ -33,10 +33,10 @@ import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
 import { nowMicros } from '../../protocol/time.js'
 
-/** How long an answer waits for a worker that takes it: the store keeps it, and the caller sends it again. */
+/** How long an answer waits for a worker that takes it: after that the store keeps it, and the caller sends it again. */
 export const RESPOND_PATIENCE = 10_000
 
-/** Between two checks whether the workflow knows a request whose row is older than its activity's answer. */
+/** The pause between two Updates: the row of a request is written before its activity reports the request to the workflow. */
 export const RESPOND_PAUSE = 50
 
 type CheckedAnswer = ReturnType<typeof checkAnswer>
@@ -55,7 +55,7 @@ export interface Answered {
 }
 
 /**
- * The one path of an answer: into the row of its request, which takes one only, then an Update that names the request
+ * The only path of an answer: into the row of its request, which takes one answer only, then an Update that names the request
  * (T5). Any process may give it; the same answer again is safe, whatever failed before.
  */
 export async function respond(
@@ -68,21 +68,21 @@ export async function respond(
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
       : await writeAnswer(store, { threadId, requestId, answer: checked })
-  // Its call finds it as it asks, and nobody else waits for it.
+  // The call finds an early answer when it asks, so no Update is needed.
   if (request.status !== 'early') await announceAnswer(context, request)
   const child = request.detail?.['child']
   return { child: typeof child === 'string' ? child : null }
 }
 
 /**
- * Tells the workflow of the answer in a request's row; it may hear of the request a moment later than everybody who reads the
+ * Announces the answer in a request's row to the workflow, which may learn of the request a moment later than readers of the
  * store.
  */
 export async function announceAnswer(context: ClientContext, request: PendingRecord): Promise<void> {
   const { thread_id: threadId, id } = request
   const input = toUpdate(request)
   const until = Date.now() + RESPOND_PATIENCE
-  // The same answer from another process is this very Update.
+  // The same answer from another process is the same Update.
   let repeats = true
   for (;;) {
     const patience = Math.max(1, until - Date.now())
@@ -92,7 +92,8 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
     if (answer === 'accepted') return
     if (answer === 'silent') throw await noAnswerError(context, threadId, 'answer')
     if (answer === 'gone') throw await goneError(context, request)
-    // A refusal under that id may be older than a reset, and the server of tests keeps one for ever: only a new id asks again.
+    // A refusal under that id may be older than a reset, and the test server keeps it for ever: only a new id is
+    // evaluated again.
     if (repeats) {
       repeats = false
       continue
@@ -105,7 +106,7 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
   }
 }
 
-/** T5: the request, whether it was approved, the names of variables; the rest is in the row. */
+/** T5: the Update names the request, whether it was approved, and the names of variables; the rest stays in the row. */
 function toUpdate({ id, kind, approved, answer }: PendingRecord): Respond {
   if (kind === 'call') return { id, result: true }
   if (kind === 'approval') return { id, approved: approved === true }
@@ -114,8 +115,8 @@ function toUpdate({ id, kind, approved, answer }: PendingRecord): Respond {
 }
 
 /**
- * True when the thread went on with this very answer: its row holds no other.
- * @throws RequestNotFoundError when the request was ended before anybody took the answer
+ * Whether the thread went on with this answer: its row holds no other.
+ * @throws RequestNotFoundError when the request was ended before the answer was taken
  */
 async function wasTaken(context: ClientContext, request: PendingRecord): Promise<boolean> {
   const { thread_id: threadId, id } = request
@@ -128,7 +129,7 @@ async function wasTaken(context: ClientContext, request: PendingRecord): Promise
   return fate === 'taken'
 }
 
-/** The row tells why Temporal has no workflow. */
+/** Finds in the row why Temporal has no workflow. */
 async function goneError(context: ClientContext, { thread_id: threadId, id }: PendingRecord): Promise<Error> {
   const store = await context.store()
   const thread = await store.read((db) => requireThread(db, threadId))
@@ -150,14 +151,14 @@ interface Answering {
 }
 
 /**
- * Writes an answer into the row of its request, before anything learns of it (T2): the files of a result first, then
- * the decision, which is refused if there is another one. Answers the row as it is then.
- * A result that comes before its call has asked is kept as `early`, for the call to find.
+ * Writes an answer into the row of its request, before it is announced (T2): the files of a result first, then the decision,
+ * which is refused if there is another one. Returns the new row. A result that comes before its call has asked is kept as
+ * `early`, for the call to find.
  * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
  */
 async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
   const { threadId, requestId, answer } = answering
-  // Before its files are written: a request that nobody waits for takes no bytes either.
+  // Checked before its files are written: a request that is not open stores no bytes either.
   await store.read((db) => answerableRequest(db, { threadId, requestId, kind: answer.kind }))
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
@@ -168,7 +169,7 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
   })
 }
 
-/** The row of a request on which this kind of answer may be given. @throws RequestNotFoundError, MessageRejectedError */
+/** Reads the row of a request that accepts this kind of answer. @throws RequestNotFoundError, MessageRejectedError */
 async function answerableRequest(
   db: Reader,
   {
@@ -197,9 +198,9 @@ interface Unasked {
 }
 
 /**
- * A call that is under way may be asking in a moment: a tool gives its id away before it says that it waits. Its result is
- * kept; an approval is of nothing that anybody was shown.
- * @throws RequestNotFoundError for any other id, and for a call that is over
+ * Makes the row of a request that a running call may write in a moment: a tool may give its call id away before it waits. An
+ * early result is kept; an early approval is refused, because its call was not shown to anybody.
+ * @throws RequestNotFoundError for any other id, and for a call that has ended
  */
 async function findUnaskedRequest(
   db: Reader,
@@ -223,7 +224,7 @@ async function findUnaskedRequest(
   }
 }
 
-/** It has no row yet. */
+/** Whether the request has no row yet. */
 function isUnasked({ status, answered_at: answeredAt }: PendingRecord): boolean {
   return status === 'early' && answeredAt === null
 }
@@ -234,7 +235,7 @@ const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
   call: 'result',
 }
 
-/** What whoever came later can do. */
+/** It names what a caller whose answer came later can do. */
 const OTHER_ANSWER =
   'one that has another answer, which stays: variables can still be set (setEnv), anything else is told by a message'
 
@@ -260,13 +261,13 @@ async function toDecision(
     return { threadId, id, ...decision }
   }
   const { result } = answer
-  // Given again, a result brings its files only once.
+  // A result that is given again adds its files only once.
   const placed =
     request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
   return { threadId, id, digest: digestResult(result), answer: buildResult(result, placed) }
 }
 
-/** A `ToolResult` that names files of the thread only. */
+/** Builds a `ToolResult` that names files of the thread only. */
 export function buildResult(
   { fields, parts, attached }: CheckedResult,
   files: readonly object[],
@@ -283,7 +284,7 @@ export function buildResult(
   }
 }
 
-/** Of what was given: the same result again has it again. */
+/** The digest of a result as it was given, by which the same result is recognized. */
 export function digestResult({ fields, parts, files, attached }: CheckedResult): string {
   return digestOf([fields, parts as JsonValue, files.map(attachmentDigest), attached])
 }
@@ -295,8 +296,8 @@ interface AnsweringVariables {
 }
 
 /**
- * Stores the values that a blocked run lacks, or a subagent that waits to be started, with the answer of the request: the
- * row holds names only, for a digest of a short secret gives it away. Answers the row as it is then.
+ * Stores the values that a blocked run or a deferred subagent lacks, with the answer of the request. The row holds names only,
+ * because even a digest would reveal a short secret. Returns the new row.
  * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind, or one that leaves a subagent lacking
  */
 export async function answerVariables(
@@ -324,14 +325,17 @@ export async function answerVariables(
       })
     const answer = { names: Object.keys(values).toSorted() }
     const now = nowMicros()
-    // The run that looks again ends the requests that are open: this one is not any more.
+    // Decided here, because the run that checks its variables again closes the requests that are still open.
     if ((await decide(tx, { threadId, id: requestId, answer, now })) === 'answered')
       await appendEvents(tx, { threadId, events: [suppliedFact(requestId, child)], now })
     return { ...request, answer }
   })
 }
 
-/** An empty text is a value for `setEnv`; as the answer of a request it is a mistake that could not be mended any more. */
+/**
+ * Refuses names that were not requested, and empty values: `setEnv` takes them, but the answer of a request cannot be
+ * corrected.
+ */
 function checkNames({ thread_id: threadId, id, detail }: PendingRecord, values: VariableValues): void {
   const names = Object.keys(values)
   const asked = new Set([...namesOf(detail?.['required']), ...namesOf(detail?.['missing'])])
@@ -358,7 +362,7 @@ interface Booting {
   readonly values: VariableValues
 }
 
-/** The values are for the subagent alone, and all that it lacks, for it starts with them. */
+/** Checks values for a subagent: it starts with them, so none may be missing. */
 async function checkChild(tx: Writer, request: PendingRecord, { reference, values }: Booting): Promise<void> {
   const { thread_id: threadId, id, detail } = request
   const thread = await findThread(tx, reference)
@@ -378,7 +382,7 @@ function suppliedFact(requestId: string, child: string | null): Fact {
   return fact('action.resolved', payload, child === null ? undefined : { childId: child })
 }
 
-/** Whether these are the thread's own values now. */
+/** Whether the thread has exactly these values now. */
 async function hasVariables(
   db: Reader,
   secrets: SecretBox,

@@ -13,7 +13,7 @@ import { nowMicros } from '../../protocol/time.js'
 type VariableValues = Readonly<Record<string, string>>
 
 /**
- * Stores values, secrets sealed, then signals their names (T5): a blocked run looks again.
+ * Stores values, secrets sealed, then signals their names (T5): a blocked run checks its variables again.
  * @throws MessageRejectedError, ThreadTerminatedError, ThreadNotFoundError, StoreError `no_key`
  */
 export async function setVariables(
@@ -38,11 +38,11 @@ export async function setVariables(
 interface ValuesOfThread {
   readonly threadId: string
   readonly values: VariableValues
-  /** Given to a subagent before it starts: those that it starts have them too, whatever they scope. */
+  /** True for values that a subagent gets before it starts: its own subagents have them too, whatever they scope. */
   readonly forGraph?: true
 }
 
-/** Which are secrets is known to the workers' definitions alone: those that the thread has keep their type, others are. */
+/** Stores values. Only definitions of workers declare types: a known variable keeps its type, and any other is a secret. */
 export async function putVariables(
   tx: Writer,
   secrets: SecretBox,

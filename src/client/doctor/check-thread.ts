@@ -26,10 +26,10 @@ import { adviseSeparation, isFresh, leaveFinding, repairFinding } from './findin
 import type { Doctor, Finding } from './finding.js'
 import { toMicros, toMillisAfter, nowMicros } from '../../protocol/time.js'
 
-/** A workflow task with as many failures fails by itself: a worker that died causes one or two. */
+/** From this attempt on a workflow task counts as failing: a worker that dies causes only one or two attempts. */
 const FAILING_ATTEMPTS = 5
 
-/** An open thread against its workflow, and its own numbers. */
+/** Compares an open thread with its workflow, and checks its numbers. */
 export async function checkThread(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
   const { context } = doctor
   const store = await context.store()
@@ -67,7 +67,7 @@ function reportFailingTask({ id: threadId }: ThreadRecord, attempts: number): Fi
 
 type ClosedState = Extract<WorkflowState, { readonly state: 'closed' }>
 
-/** Softly closed workflows have had their end decided; all others were cut off. */
+/** The statuses of workflows that ended by a decision of the thread; any other closed workflow was ended from outside. */
 const DECIDED: ReadonlySet<string> = new Set(['completed', 'canceled'])
 
 async function checkClosed(
@@ -108,7 +108,7 @@ async function checkClosed(
   ]
 }
 
-/** The next message starts a root; one that waits for it already is told of. A child is started by its parent alone. */
+/** Checks a thread that was never started. Messages that wait start a root; only the parent starts a child. */
 async function checkUnstarted(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
   const { id: threadId, created_at: createdAt } = thread
   const store = await doctor.context.store()
@@ -120,12 +120,12 @@ async function checkUnstarted(doctor: Doctor, thread: ThreadRecord): Promise<rea
     await repairFinding(
       doctor,
       { kind: 'unsignalled', threadId, problem },
-      { work, done: 'It is started, and told of them.' },
+      { work, done: 'It is started, and they are signalled.' },
     ),
   ]
 }
 
-/** A thread that runs although it should not. */
+/** Checks whether a thread runs although it should have ended. */
 async function checkEnding(doctor: Doctor, thread: ThreadRecord): Promise<Finding | null> {
   const { id: threadId, terminate_requested_at: at, terminate_reason: reason } = thread
   if (at !== null) {
@@ -133,15 +133,18 @@ async function checkEnding(doctor: Doctor, thread: ThreadRecord): Promise<Findin
     const found = {
       kind: 'unclosed',
       threadId,
-      problem: 'Its termination was asked for, and it runs',
+      problem: 'Its termination was requested, and it still runs',
     } as const
     const work = () => terminateThread(doctor.context, { threadId, reason: reason ?? undefined })
-    return repairFinding(doctor, found, { work, done: 'Its workflow is told once more: a worker closes it.' })
+    return repairFinding(doctor, found, {
+      work,
+      done: 'Its workflow is cancelled once more: a worker closes it.',
+    })
   }
   return (await readParentState(doctor, thread)) === 'closed' ? repairOrphan(doctor, thread) : null
 }
 
-/** A child waits for variables, or is looked after, while its parent is open; of a lost one the parent is a finding itself. */
+/** Reads whether the parent is closed: an open parent looks after its children, and a lost parent is a finding of its own. */
 async function readParentState(
   doctor: Doctor,
   { parent_thread_id: parentId, id }: ThreadRecord,
@@ -151,7 +154,7 @@ async function readParentState(
   return store.read(async (db) => {
     const parent = await findThread(db, parentId)
     if (parent !== null) return parent.closed_at === null || isFresh(parent.closed_at) ? 'open' : 'closed'
-    // One that was started by hand may name a parent that is no thread of this store.
+    // A thread that was started by hand may name a parent that is no thread of this store.
     return (await findChild(db, parentId, id)) === null ? 'open' : 'closed'
   })
 }
@@ -169,9 +172,12 @@ function repairOrphan(
   return repairFinding(doctor, found, { work, done: 'It is terminated.' })
 }
 
-/** Answers in the rows of their requests that the workflow waits for: their caller died before it told, and never came again. */
+/**
+ * Finds answers in rows that the workflow still waits for: the caller died before it announced the answer, and did not
+ * repeat it.
+ */
 async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
-  // T8: a thread that was asked to end takes no answer.
+  // T8: a thread whose termination was requested takes no answer.
   if (!isOpen(thread)) return []
   const { context } = doctor
   const { id: threadId } = thread
@@ -179,10 +185,10 @@ async function checkAnswers(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const before = nowMicros() - toMicros(LIMITS.underWay)
   const untaken = await store.read((db) => untakenAnswers(db, { threadId, before }))
   if (untaken.length === 0) return []
-  const unasked = `${untaken.length} answers were given, and no worker says whether it knows of them`
+  const unasked = `${untaken.length} answers were given, and no worker answers whether they were received`
   const asked = await askWorkflow(doctor, { threadId, unasked })
   if (asked.snapshot === null) return asked.findings
-  // What it was told of, it waits for no more, although its activity may not have begun.
+  // A workflow that has received an answer does not wait for it any more, although its activity may not have begun.
   const waitedFor = new Set(asked.snapshot.pending.map(({ id }) => id))
   const findings: Finding[] = []
   for (const request of untaken)
@@ -197,16 +203,16 @@ function repairAnswer(doctor: Doctor, request: PendingRecord): Promise<Finding> 
   return repairFinding(
     doctor,
     { kind: 'untold_answer', threadId, problem },
-    { work, done: 'It is told of it.' },
+    { work, done: 'The answer is announced.' },
   )
 }
 
 /**
- * Effects in the store that the workflow does not know of: a child or parent that scheduled them was ended in Temporal
- * before it told. What whoever scheduled one may still tell is left to it: told by both, it might be done twice (T9).
+ * Finds effects in the store that the workflow does not have: a child or parent that scheduled them was ended in Temporal before
+ * it sent the signal. An effect whose sender may still signal it is left alone: signalled by both, it might run twice (T9).
  */
 async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
-  // T8: a thread that was asked to end performs nothing any more.
+  // T8: a thread whose termination was requested performs no effects any more.
   if (!isOpen(thread)) return []
   const { context } = doctor
   const { id: threadId } = thread
@@ -217,34 +223,34 @@ async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<reado
   if (old.length === 0) return []
   const unknown = await findUnknownEffects(doctor, threadId, old)
   if ('findings' in unknown) return unknown.findings
-  const unsaid: EffectRecord[] = []
-  for (const effect of unknown.effects) if (!(await isPossiblyPending(doctor, effect))) unsaid.push(effect)
-  if (unsaid.length === 0) return []
-  // The last that was told came before that.
-  const untold = await findUnknownEffects(doctor, threadId, unsaid)
-  if ('findings' in untold) return untold.findings
-  return untold.effects.length === 0 ? [] : [await repairEffects(doctor, threadId, untold)]
+  const orphaned: EffectRecord[] = []
+  for (const effect of unknown.effects) if (!(await isPossiblyPending(doctor, effect))) orphaned.push(effect)
+  if (orphaned.length === 0) return []
+  // Queried again, because a sender may have sent its last signal before its own state was read.
+  const lost = await findUnknownEffects(doctor, threadId, orphaned)
+  if ('findings' in lost) return lost.findings
+  return lost.effects.length === 0 ? [] : [await repairEffects(doctor, threadId, lost)]
 }
 
 interface Unknown {
   readonly effects: readonly EffectRecord[]
-  /** How many more its workflow takes. */
+  /** How many more effects its workflow takes. */
   readonly room: number
 }
 
-/** Those of `candidates` that are scheduled and that its workflow does not know of. */
+/** Finds the `candidates` that are scheduled and that the workflow does not have. */
 async function findUnknownEffects(
   doctor: Doctor,
   threadId: string,
   candidates: readonly EffectRecord[],
 ): Promise<Unknown | { readonly findings: readonly Finding[] }> {
-  const unasked = `${candidates.length} effects are scheduled, and no worker says whether it knows of them`
+  const unasked = `${candidates.length} effects are scheduled, and no worker answers whether they were received`
   const asked = await askWorkflow(doctor, { threadId, unasked })
   if (asked.snapshot === null) return asked
   const { effects, queue } = asked.snapshot
   const known = new Set([...effects, ...queue.filter(({ kind }) => kind === 'effect')].map(({ id }) => id))
   const store = await doctor.context.store()
-  // One that has run since is in neither.
+  // An effect that has run since is in neither list.
   const scheduled = new Set((await store.read((db) => scheduledEffects(db, threadId))).map(({ id }) => id))
   return {
     effects: candidates.filter(({ id }) => scheduled.has(id) && !known.has(id)),
@@ -252,10 +258,10 @@ async function findUnknownEffects(
   }
 }
 
-/** Of a thread that told all that it had to tell. */
+/** The statuses of a thread that has sent all its outbound signals. */
 const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
 
-/** Whoever scheduled it is at work, and may not have come to it. */
+/** Whether a thread that scheduled the effect is at work, and may still send its signal. */
 async function isPossiblyPending(
   { context }: Doctor,
   { thread_id: threadId, id }: EffectRecord,
@@ -270,7 +276,7 @@ async function isPossiblyPending(
 }
 
 async function repairEffects(doctor: Doctor, threadId: string, { effects, room }: Unknown): Promise<Finding> {
-  const problem = `${effects.length} effects are scheduled, and its workflow does not know of them`
+  const problem = `${effects.length} effects are scheduled, and its workflow has not received them`
   const found = { kind: 'unsignalled', threadId, problem } as const
   if (effects.length > room)
     return leaveFinding(found, `It has room for ${room} more: wait until others have run, or remove some.`)
@@ -278,32 +284,32 @@ async function repairEffects(doctor: Doctor, threadId: string, { effects, room }
     for (const effect of effects)
       await signalThread(doctor.context, threadId, { name: SIGNALS.operations, input: toSchedule(effect) })
   }
-  return repairFinding(doctor, found, { work, done: 'It is told of them.' })
+  return repairFinding(doctor, found, { work, done: 'They are signalled.' })
 }
 
 function toSchedule({ id, due_at: dueAt }: EffectRecord): Operations {
   return { operations: [{ kind: 'schedule_effect', id, dueAt: toMillisAfter(dueAt) }] }
 }
 
-/** What the store has waiting for a thread against what its workflow knows of. */
+/** Compares the items that wait in the store with the queue of the workflow. */
 async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonly Finding[]> {
   const { context } = doctor
   const { id: threadId } = thread
   const store = await context.store()
   const old = await store.read((db) => listOldItems(db, thread))
   if (old.length === 0) return []
-  const unasked = `${old.length} items wait for it, and no worker says what it knows`
+  const unasked = `${old.length} items wait for it, and no worker answers which it has received`
   const asked = await askWorkflow(doctor, { threadId, unasked })
   if (asked.snapshot === null) return asked.findings
   const { queue, children, run } = asked.snapshot
   const known = new Set(queue.map(({ id }) => id))
   const owed = children.flatMap((child) => (child.owed ? [child.reference] : []))
-  // One that was delivered since is in neither.
+  // An item that was delivered since is in neither list.
   const waiting = await store.read((db) => listOldItems(db, thread))
-  // A run may have a tool behind the call that it is at.
+  // A run may hold a tool behind its current call, where no queue shows it.
   const unknown = waiting.filter((item) => !known.has(keyOf(item)) && (run === null || item.kind !== 'tool'))
   if (unknown.length === 0) return []
-  const problem = `${unknown.length} items were accepted, and its workflow does not know of them`
+  const problem = `${unknown.length} items were accepted, and its workflow has not received them`
   const work = async (): Promise<void> => {
     for (const item of unknown)
       await signalThread(context, threadId, await chooseSignal(doctor, { thread, item, owed }))
@@ -312,7 +318,7 @@ async function checkQueue(doctor: Doctor, thread: ThreadRecord): Promise<readonl
     await repairFinding(
       doctor,
       { kind: 'unsignalled', threadId, problem },
-      { work, done: 'It is told of them.' },
+      { work, done: 'They are signalled.' },
     ),
   ]
 }
@@ -321,20 +327,23 @@ async function listOldItems(db: Reader, thread: ThreadRecord): Promise<readonly 
   return (await waitingItems(db, thread)).filter(({ createdAt }) => !isFresh(createdAt))
 }
 
-/** The workflow's name of an item: of a queued tool it is that of its call. */
+/** The id of an item in the workflow: for a queued tool it is the id of its call. */
 function keyOf(item: WaitingItem): string {
   return item.kind === 'tool' ? item.tool.toolCallId : item.id
 }
 
-interface Untold {
+interface Unsignalled {
   readonly thread: ThreadRecord
   readonly item: WaitingItem
   /** Children that have not answered a call. */
   readonly owed: readonly string[]
 }
 
-/** The report of a child that owes one is told as the child would: a call may wait for it (T7). */
-async function chooseSignal({ context }: Doctor, { thread, item, owed }: Untold): Promise<ThreadSignal> {
+/**
+ * Chooses the signal of an item: the report of a child that owes one is signalled as the child would, because a call
+ * may wait for it (T7).
+ */
+async function chooseSignal({ context }: Doctor, { thread, item, owed }: Unsignalled): Promise<ThreadSignal> {
   const signal = signalOf(item, parkedTimeOf(thread))
   if (item.kind === 'tool' || item.message.from !== 'child' || owed.length === 0) return signal
   const store = await context.store()
@@ -357,12 +366,15 @@ async function findReport(db: Reader, threadId: string, messageId: string): Prom
   return last?.messageId === messageId ? { reference, ...last } : null
 }
 
-/** What a thread's workflow knows; or what is to be said where it tells nothing. */
+/** The state of a thread's workflow, or the findings if it does not answer. */
 type Asked =
   | { readonly snapshot: ControlSnapshot }
   | { readonly snapshot: null; readonly findings: readonly Finding[] }
 
-/** `unasked`: the problem of the finding when no worker answers. One that has closed meanwhile is found by the next look. */
+/**
+ * Queries the workflow. `unasked` is the problem of the finding when no worker answers; a workflow that has closed
+ * since is left to the next run.
+ */
 async function askWorkflow(
   { context }: Doctor,
   { threadId, unasked: problem }: { readonly threadId: string; readonly unasked: string },
@@ -374,7 +386,7 @@ async function askWorkflow(
   return { snapshot: null, findings: [silent] }
 }
 
-/** A thread of this database that the workers of another store carry out: a repair from here would disturb them. */
+/** Finds a thread of this database that the workers of another store execute: a repair from here would disturb them. */
 function checkOwner(
   storeId: string,
   { id: threadId }: ThreadRecord,
@@ -390,7 +402,10 @@ function checkOwner(
   )
 }
 
-/** A worker of another store polls the task queue of the thread; one of this store takes the work soon, if there is one. */
+/**
+ * Finds a worker of another store that polls the task queue of the thread. A worker of this store takes the refused
+ * work, if there is one.
+ */
 function checkRefusal(
   storeId: string,
   { id: threadId }: ThreadRecord,

@@ -23,10 +23,10 @@ import { nowMicros, toMicros } from '../../protocol/time.js'
 import { THREAD_WORKFLOW } from '../../protocol/messages.js'
 import { translate } from '../connection.js'
 
-/** Threads at a time: each is a call to Temporal, or a few. */
+/** The number of threads at a time: each costs one or a few calls to Temporal. */
 const AT_A_TIME = 10
 
-/** Compares store and Temporal: all open threads, parents before children, then the store with itself. */
+/** Compares store and Temporal: all open threads, parents before children, then the rows of the store with each other. */
 export async function* examine(
   context: ClientContext,
   { fix = false, reopen = false, emptied = false }: Examine = {},
@@ -39,7 +39,7 @@ export async function* examine(
   yield* checkStore(wrong === null ? doctor : { ...doctor, fix: false })
 }
 
-/** A child is reopened once its parent is. */
+/** Checks level by level, because a child can be reopened only after its parent. */
 async function* checkOpenThreads(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
   const deepest = await store.read(deepestOpen)
@@ -59,7 +59,7 @@ async function* checkLevel(doctor: Doctor, depth: number): AsyncGenerator<Findin
   }
 }
 
-/** One that cannot be looked at does not keep the others from it; a server that is away does. */
+/** A thread that cannot be checked does not stop the check of the others; a server that is away does. */
 async function checkWithoutThrowing(doctor: Doctor, threadId: string): Promise<readonly Finding[]> {
   try {
     return await checkThread(doctor, threadId)
@@ -70,15 +70,15 @@ async function checkWithoutThrowing(doctor: Doctor, threadId: string): Promise<r
   }
 }
 
-/** Threads at a time: usually the first of them is known. */
+/** The number of threads at a time: usually Temporal has the first of them. */
 const THREADS_AT_A_TIME = 10
 
-/** Whether there is such a workflow does not matter. */
+/** A workflow id for a call that only has to reach the server: whether the workflow exists does not matter. */
 const NO_THREAD = 'everthread-doctor'
 
 /**
- * Says that Temporal knows none of the open threads: it is another namespace, or has lost all. In a wrong one each repair
- * would cut a thread that runs, or start it a second time.
+ * Finds out whether Temporal has none of the open threads: it is another namespace, or has lost all. In a wrong namespace each
+ * repair would end a thread that runs, or start it a second time.
  */
 async function checkNamespace(context: ClientContext): Promise<Finding | null> {
   const store = await context.store()
@@ -92,7 +92,7 @@ async function checkNamespace(context: ClientContext): Promise<Finding | null> {
     if (last === undefined) break
     after = last.id
   }
-  // A server or namespace that is not there is no agreement, however little there is to agree on: the error says so.
+  // Without any thread nothing was compared yet: this call fails if the server or the namespace is missing.
   if (after === '') await describeWorkflow(context, NO_THREAD)
   return count === 0 ? null : reportUnknownThreads(context, count)
 }
@@ -118,14 +118,14 @@ function listStartedThreads(
 
 function reportUnknownThreads(context: ClientContext, count: number): Finding {
   const { namespace } = context.temporal().options
-  const problem = `The namespace "${namespace}" knows none of the ${count} open threads that have run`
+  const problem = `The namespace "${namespace}" has none of the ${count} open threads that have run`
   return leaveFinding(
     { kind: 'wrong_namespace', threadId: null, problem },
     'Nothing was repaired: check TEMPORAL_NAMESPACE and TEMPORAL_ADDRESS; if Temporal has lost them all, add --emptied.',
   )
 }
 
-/** What the rows and bytes of the store say against each other, whatever Temporal says. */
+/** Compares the rows and bytes of the store with each other, without Temporal. */
 export async function* checkStore(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   yield* checkRequests(doctor)
   yield* checkChildren(doctor)
@@ -146,7 +146,7 @@ async function* checkRequests(doctor: Doctor): AsyncGenerator<Finding, void, und
   }
 }
 
-/** What a child owes is answered by its parent's own looking, within the hour: only the registry is mended. */
+/** Repairs the registry only: a parent checks its children within the hour, and answers the calls of a closed one itself. */
 async function* checkChildren(doctor: Doctor): AsyncGenerator<Finding, void, undefined> {
   const store = await doctor.context.store()
   const closedBefore = nowMicros() - toMicros(LIMITS.childCheckLast)
@@ -187,7 +187,7 @@ async function* checkBlobs(doctor: Doctor): AsyncGenerator<Finding, void, undefi
     const page = { after, limit: LIMITS.deletedAtOnce }
     const digests = await store.read((db) => namedDigests(db, page))
     for (const digest of digests) {
-      // Written since the list was made.
+      // A blob that is missing in the list may have been written since.
       if (there.has(digest) || (await store.blobs.stream(digest)) !== null) continue
       yield reportMissingBlob(digest, await store.read((db) => threadNaming(db, digest)))
     }
@@ -215,10 +215,10 @@ function reportMissingBlob(digest: string, threadId: string | null): Finding {
   )
 }
 
-/** Of open threads on the task queue: enough to see a mix-up, and one call. */
+/** The number of open threads on the task queue that are checked: enough to notice a mix-up, and one call. */
 const LOOKED_AT = 1_000
 
-/** Open threads of other stores on the task queue of this one: the workers of each get the work of the other. */
+/** Finds open threads of other stores on the task queue of this store: the workers of each get the work of the other. */
 async function checkOtherStores(context: ClientContext): Promise<readonly Finding[]> {
   const { id } = await context.store()
   const taskQueue = await context.taskQueue()
@@ -231,7 +231,7 @@ async function checkOtherStores(context: ClientContext): Promise<readonly Findin
   })
 }
 
-/** Decodes nothing: whoever looks may lack the codec, and a store that a codec hides is passed over. */
+/** Lists the stores in the memos of open threads. It decodes nothing: a memo that a codec hides counts as null. */
 async function listStoresOnQueue(
   context: ClientContext,
   taskQueue: string,
@@ -245,7 +245,7 @@ async function listStoresOnQueue(
     )
     return (executions ?? []).map(({ memo }) => readStoreMemo(memo?.fields))
   } catch (error) {
-    // Of no thread.
+    // The error belongs to no thread.
     throw translate(error, { client, threadId: '' })
   }
 }

@@ -5,14 +5,14 @@ import type { Micros } from '../../protocol/time.js'
 import { ownTaskQueue } from '../../store/store-location.js'
 
 /**
- * `lost`: open in the store, closed in Temporal. `unclosed`: its end is decided, and its row is open. `task_failing`:
- * workers fail its workflow task again and again. `orphan`: its parent is closed. `unsignalled`: accepted, and its workflow
- * does not know. `untold_answer`: in the row of its request, and its workflow waits for it. `unasked`: no worker answered
- * what it knows. `untold_child`: closed, and its parent's registry has it open.
- * `open_request`: of a closed thread. `numbers`: events or positions that do not fit. `missing_blob`: bytes that files name.
- * `unused_blobs`: bytes that no file names. `half_deleted`: a deletion that was cut off. `wrong_namespace`: it knows none of
- * the open threads, and nothing is repaired. `other_store`: the workers or threads of two stores meet on one task queue, or
- * a thread of this database belongs to another store.
+ * `lost`: the thread is open in the store and closed in Temporal. `unclosed`: its end is decided, and its row is open.
+ * `task_failing`: workers fail its workflow task again and again. `orphan`: its parent is closed. `unsignalled`: items were
+ * accepted, and its workflow has not received them. `untold_answer`: an answer is in the row of its request, and the workflow
+ * waits for it. `unasked`: no worker answered for the thread. `untold_child`: a child is closed, and its parent's registry has
+ * it open. `open_request`: a closed thread has an open request. `numbers`: events or positions do not fit. `missing_blob`: bytes
+ * that files name are missing. `unused_blobs`: no file names these bytes. `half_deleted`: a deletion was interrupted.
+ * `wrong_namespace`: the namespace has none of the open threads, and nothing is repaired. `other_store`: the workers or threads
+ * of two stores meet on one task queue, or a thread of this database belongs to another store.
  */
 export type FindingKind =
   | 'lost'
@@ -31,28 +31,31 @@ export type FindingKind =
   | 'wrong_namespace'
   | 'other_store'
 
-/** Something in which store and Temporal, or two rows, do not agree; ids and numbers, never content (T5). */
+/** A disagreement between store and Temporal, or between rows. It has ids and numbers, never content (T5). */
 export interface Finding {
   readonly kind: FindingKind
-  /** Null: of no thread. */
+  /** Null when the finding belongs to no thread. */
   readonly threadId: string | null
   /** What is wrong. */
   readonly problem: string
   readonly fixed: boolean
-  /** What was done, or what can be done. */
+  /** What was done, or what can be done about it. */
   readonly remedy: string
 }
 
 export interface Examine {
   /** Repairs what can be repaired without loss. @default false */
   readonly fix?: boolean
-  /** Opens lost threads again; with `fix` only. @default false */
+  /** Reopens lost threads; with `fix` only. @default false */
   readonly reopen?: boolean
-  /** Temporal has lost all threads, and this is the right namespace: goes on where it knows none. @default false */
+  /**
+   * Confirms that this is the right namespace although Temporal has none of the threads, so that the repair goes on.
+   * @default false
+   */
   readonly emptied?: boolean
 }
 
-/** Where, and what may be repaired. */
+/** The client to work with, and what may be repaired. */
 export interface Doctor {
   readonly context: ClientContext
   readonly fix: boolean
@@ -60,10 +63,11 @@ export interface Doctor {
 }
 
 interface Repair {
-  /** Done by `fix`; a sentence of what follows from it. */
+  /** The repair itself. */
   readonly work: () => Promise<unknown>
+  /** The remedy of the finding once it is repaired. */
   readonly done: string
-  /** What to do without it. @default to run the command with --fix */
+  /** The remedy where the repair is not allowed. @default to run the command with --fix */
   readonly advice?: string
   /** @default as `fix` */
   readonly allowed?: boolean
@@ -71,12 +75,12 @@ interface Repair {
 
 type Found = Pick<Finding, 'kind' | 'threadId' | 'problem'>
 
-/** A finding that somebody has to look after. */
+/** A finding that is not repaired. */
 export function leaveFinding(found: Found, remedy: string): Finding {
   return { ...found, fixed: false, remedy }
 }
 
-/** Repairs it if that is allowed; a repair that fails says why, and the next finding is looked at. */
+/** Repairs a finding if that is allowed; the finding of a failed repair has the error, and the check goes on. */
 export async function repairFinding({ fix }: Doctor, found: Found, repair: Repair): Promise<Finding> {
   const { work, done, advice = 'Run the command with --fix.', allowed = fix } = repair
   if (!allowed) return leaveFinding(found, advice)
@@ -91,11 +95,12 @@ export async function repairFinding({ fix }: Doctor, found: Found, repair: Repai
   }
 }
 
-/** What happened just now may be under way. */
+/** Whether something happened so recently that it may still be in progress. */
 export function isFresh(at: Micros): boolean {
   return nowMicros() - at < toMicros(LIMITS.underWay)
 }
 
+/** Advice for two stores on one task queue. */
 export function adviseSeparation(storeId: string): string {
   return (
     'If both are one project, give all its workers and clients the same EVERTHREAD_DATABASE_URL; if not, give each project ' +

@@ -20,22 +20,23 @@ import type { ChildRecord } from '../../store/threads/children.js'
 import { threadProgress } from '../../store/threads/threads.js'
 import { toMillis } from '../../protocol/time.js'
 
+/** The longest text that is joined to an event, in bytes. */
 const JOINED_BYTES = 16 * 1024
 
-/** Previews that are delivered with a change of the queue; the snapshot has all of them. */
+/** The number of previews that are delivered with a change of the queue; the snapshot has all of them. */
 const QUEUE_PREVIEWS = 50
 
-/** At most 16 KiB each: what one subscriber holds while its consumer is busy. */
+/** The events of a page, at most 16 KiB each: a subscriber holds one page while its consumer is busy. */
 const PAGE = 100
 
-/** What one read gives to all who are at the same place. */
+/** The outcome of one read, which all subscribers at the same place share. */
 export interface EventPage {
   readonly events: readonly JoinedFact[]
-  /** What streams, in the order of arrival. */
+  /** Pieces of the text that streams, in the order of their arrival. */
   readonly deltas: readonly StoredDelta[]
-  /** Of messages among the events: the first attempt whose deltas are of use, which is none once it was created. */
+  /** For messages among the events: the first attempt whose deltas are still useful; none is once the message is created. */
   readonly useful: ReadonlyMap<string, number>
-  /** There are more events after these. */
+  /** True when more events follow. */
   readonly more: boolean
   readonly closed: boolean
 }
@@ -43,13 +44,13 @@ export interface EventPage {
 interface ReadEventPage {
   readonly threadId: string
   readonly sequence: number
-  /** Null: nothing that streams. */
+  /** The last delta that was read; null to read no deltas. */
   readonly delta: number | null
 }
 
 /**
- * Deltas are read first: whatever they follow on is in the events read after them. What those events say of a message, that
- * it was created or another attempt began, may be newer than its deltas. @throws ThreadNotFoundError
+ * Reads the deltas before the events, so that every event which precedes a delta is in the page. The events may be newer than
+ * the deltas: they may create the message of a delta, or begin another attempt at it. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
   const { threadId, sequence, delta } = read
@@ -66,7 +67,7 @@ export async function readEventPage(db: Reader, read: ReadEventPage): Promise<Ev
     deltas,
     useful: findUsefulAttempts(stored),
     more: stored.length === PAGE,
-    // Read before the events, so a closed thread's last event is among them.
+    // Read before the events, so that the last event of a closed thread is among them.
     closed,
   }
 }
@@ -82,12 +83,12 @@ function findUsefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string,
   return attempts
 }
 
-/** Of the envelope; grows when a field gets another meaning. */
+/** The version of the envelope; it grows when a field gets another meaning. */
 const SCHEMA_VERSION = 1
 
 /**
- * From a row of the log to the event table: the wire boundary of events. The log itself holds ids and small facts, and what
- * its event is about is joined from other tables of the store.
+ * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
+ * only, and the content of an event is joined from other tables of the store.
  */
 async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
   const { type, sequence, at, scope, payload } = event
@@ -101,7 +102,7 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
     threadId,
     payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },
   }
-  // The row is JSON that a writer made of a `Fact`. A type or field that a newer version wrote is delivered as it is.
+  // A writer made the row from a `Fact`. A type or field that a newer version wrote is delivered unchanged.
   return joined as JoinedFact
 }
 
@@ -128,7 +129,7 @@ type Join<Type extends JoinedType> = (
   event: StoredEvent,
 ) => Promise<JoinedPayloads[Type]>
 
-/** Where the joined fields of each type come from. A type of `JoinedPayloads` without its entry does not compile. */
+/** The functions that join the fields of each type. A type of `JoinedPayloads` without an entry here does not compile. */
 const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'thread.status': joinThreadStatus,
   'message.created': joinMessage,
@@ -231,7 +232,7 @@ async function requestOf(
   return typeof requestId === 'string' ? findRequest(db, threadId, requestId) : null
 }
 
-/** The name of an instance, and its description of itself, are its parent's content. */
+/** Joins the name of an instance: it is content, so the log does not hold it. */
 async function joinChild(
   db: Reader,
   threadId: string,
@@ -270,7 +271,8 @@ function truncateMessage(message: Message | null): JoinedMessage {
   if (message === null) return { message, truncated: false, bytes: 0 }
   const bytes = utf8Length(JSON.stringify(message))
   if (bytes <= JOINED_BYTES) return { message, truncated: false, bytes }
-  // Half for the text, so that a cut message as a whole stays within the bound; a cut JSON text would be none.
+  // The text gets half, so that the message as a whole stays within the bound; truncated JSON would be invalid, so it is
+  // dropped.
   const shorter: Message = {
     ...message,
     content: message.content === null ? null : truncate(message.content, JOINED_BYTES / 2),
@@ -285,7 +287,7 @@ function fits(text: string | null): boolean {
   return text === null || utf8Length(text) <= JOINED_BYTES / 8
 }
 
-/** At most that many bytes of UTF-8, whole characters only. */
+/** Returns at most that many bytes of a text in UTF-8, whole characters only. */
 function truncate(text: string, bytes: number): string {
   const encoded = Buffer.from(text)
   if (encoded.length <= bytes) return text
@@ -296,13 +298,13 @@ function truncate(text: string, bytes: number): string {
 
 const PREVIEW_LENGTH = 100
 
-/** Something that is accepted and waits, as the store has it. */
+/** An accepted item that waits, as the store has it. */
 interface QueuedPreview {
   readonly item: QueuedItem
   readonly preview: string
 }
 
-/** The first items that wait, in the order in which their rows were written; a workflow that answers knows that of delivery. */
+/** Lists the first waiting items in the order in which their rows were written; only the workflow has the order of delivery. */
 export async function listQueuedPreviews(
   db: Reader,
   threadId: string,
@@ -312,7 +314,7 @@ export async function listQueuedPreviews(
   return queued.map(previewQueuedMessage)
 }
 
-/** A queued tool is known by its call: its row only holds that. */
+/** Previews a row of the queue. The row of a queued tool only holds its call, under whose id the item is known. */
 function previewQueuedMessage({ id, text, call, child, createdAt: queuedAt }: QueuedMessage): QueuedPreview {
   if (call === null)
     return { item: { id, kind: child === null ? 'message' : 'report', queuedAt }, preview: text }
@@ -320,7 +322,7 @@ function previewQueuedMessage({ id, text, call, child, createdAt: queuedAt }: Qu
   return { item: { id: call.id, kind: 'tool', queuedAt }, preview: previewCall(name, args) }
 }
 
-/** Of a tool or an effect with its arguments as JSON. */
+/** Previews a tool or an effect; the arguments are JSON. */
 export function previewCall(name: string, args: string): string {
   return `${name} ${args}`.slice(0, PREVIEW_LENGTH)
 }

@@ -51,7 +51,7 @@ const begin = { sequence: 3, streamed: null }
 
 test('text behind a gap waits until the gap is filled', () => {
   let seconds = 0
-  // Whoever reads once in a second may begin anew each time.
+  // A reader that reads once in a second may begin anew each time.
   const stream = createEventStream(begin, () => (seconds += 1) * 1000)
   const shown: string[] = []
   const take = (page: EventPage): void => {
@@ -60,7 +60,7 @@ test('text behind a gap waits until the gap is filled', () => {
   }
   take(pageOf(row(1, 0, 'one ')))
   expect(stream.position.delta).toBe(1)
-  // The row of "two " was forgotten by a database that was killed.
+  // A killed database lost the row of "two ".
   take(pageOf(row(3, 8, 'three ')))
   expect(shown).toEqual(['0 one '])
   expect(stream.position.delta).toBe(0)
@@ -96,7 +96,7 @@ test('all of a text is read again once a second at most', () => {
     expect([stream.gap, stream.position.delta]).toEqual(['waits', id])
   }
   now = 1000
-  // Nothing new: it was written again under an id that was read.
+  // No new row: the text was written again under an id that was read.
   read()
   expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
   read(row(2, 0, 'one two three '), row(3, 8, 'three '))

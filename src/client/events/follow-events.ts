@@ -8,14 +8,14 @@ import type { ClientContext } from '../client-context.js'
 import { toDeltaEvent, readEventPage } from './event-page.js'
 import type { EventPage } from './event-page.js'
 
-/** Where a subscriber is in the event log, and in the text that streams. */
+/** The position of a subscriber in the event log, and in the text that streams. */
 export interface EventPosition {
   readonly sequence: number
-  /** Null: it has seen nothing of a message that is not committed. */
+  /** Null when it has seen nothing of an uncommitted message. */
   readonly streamed: StreamedText | null
 }
 
-/** How much of a message that streams was seen, in characters of each kind. */
+/** How much of a streaming message was seen, in characters of each kind. */
 interface StreamedText {
   readonly messageId: string
   readonly attempt: number
@@ -23,14 +23,14 @@ interface StreamedText {
   readonly reasoning: number
 }
 
-/** ASCII without blanks, for it may come back in an HTTP header: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`. */
+/** Formats a position in ASCII without blanks, for HTTP headers: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`. */
 export function cursorOf({ sequence, streamed }: EventPosition): string {
   if (streamed === null) return String(sequence)
   const { messageId, attempt, text, reasoning } = streamed
   return [sequence, encodeURIComponent(messageId), attempt, text, reasoning].join(':')
 }
 
-/** What `events({ after })` was given: an event's cursor, or a sequence. @throws ConfigError */
+/** Parses the `after` of `events()`: an event's cursor, or a sequence. @throws ConfigError */
 export function parsePosition(after: string | number): EventPosition {
   const position = typeof after === 'number' ? atSequence(after) : parseCursor(after)
   if (position !== null) return position
@@ -63,16 +63,17 @@ function decodeText(text: string): string | null {
   }
 }
 
-/** One subscriber's way through pages that it may share with others: nothing twice, nothing left out. */
+/** The stream of one subscriber through pages that it may share with others: no event twice, and none left out. */
 interface EventStream {
-  /** What the next page begins after; `delta` is the last row that was read of what streams. */
+  /** The place after which the next page begins; `delta` is the last row of streaming text that was read. */
   readonly position: { readonly sequence: number; readonly delta: number }
   /**
-   * A database that was killed forgot text that what was read follows on; its writer writes it again, perhaps under ids
-   * that were read. `again`: read from the first delta on, now; `waits`: a second later; all of a text each time would be too much.
+   * A killed database may lose a piece of text after later pieces were read. Its writer writes the text again, perhaps under
+   * ids that were read. `again`: read from the first delta on now; `waits`: do so a second after the last time, because reading
+   * the whole text each time would cost too much.
    */
   readonly gap: 'none' | 'waits' | 'again'
-  /** What of the page is new to it; each event is accounted for as it is taken. */
+  /** Yields what of the page is new to this subscriber; the position advances with each event that is taken. */
   take(page: EventPage): Generator<ThreadEvent, void, undefined>
 }
 
@@ -100,9 +101,9 @@ export function createEventStream(
     },
     *take({ events, deltas, useful, more }) {
       for (const event of events) yield withCursor(event)
-      // Before the last page the deltas are too far ahead of the events; they are read again with it.
+      // Before the last page the deltas are too far ahead of the events; they are read again with the last page.
       if (more) return
-      // Only who reads from the first one sees that the gap is filled.
+      // Only a read from the first delta on shows that the gap is filled.
       let missing = gap !== 'none' && delta > 0
       delta = deltas.at(-1)?.id ?? delta
       for (const piece of joinPieces(
@@ -128,7 +129,7 @@ export function createEventStream(
 
 type Piece = Omit<StoredDelta, 'id'>
 
-/** Pieces that follow on each other as one; of each message its last attempt only. */
+/** Joins consecutive pieces, of the last attempt of each message only. */
 function joinPieces(deltas: readonly StoredDelta[]): readonly Piece[] {
   const attempts = new Map<string, number>()
   for (const { messageId, attempt } of deltas)
@@ -154,17 +155,17 @@ function follows(last: Piece, next: Piece): boolean {
 
 interface Unseen {
   readonly piece: Piece
-  /** Characters of its kind that were seen. */
+  /** The number of characters of its kind that were seen before. */
   readonly known: number
-  /** With it. */
+  /** What was seen once this piece is, too. */
   readonly streamed: StreamedText
 }
 
-/** The part of a piece that lies behind what was seen; null if there is none, or if its attempt was given up. */
+/** Returns the part of a piece behind the text that was seen; null if there is none, or if its attempt was replaced. */
 function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   const { messageId, attempt, kind, offset, text } = piece
   const same = seen?.messageId === messageId
-  // A late piece of an attempt that was given up would be shown after its successor's text.
+  // A piece of a stale attempt would be shown after the text of its successor.
   if (same && attempt < seen.attempt) return null
   const known = same && attempt === seen.attempt ? seen : { messageId, attempt, text: 0, reasoning: 0 }
   const end = offset + text.length
@@ -177,20 +178,20 @@ function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   }
 }
 
-/** Where the events begin, and how long they come. */
+/** Where the events begin, and when they end. */
 export interface FollowEvents {
-  /** A sequence, or the `cursor` of an event: events come from the next one on. @default 0 */
+  /** A sequence, or the `cursor` of an event: the next event is the first one. @default 0 */
   readonly after?: number | string
-  /** False: ends with the last event there is, without deltas. @default true */
+  /** False: ends with the last event that exists, without deltas. @default true */
   readonly follow?: boolean
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal
 }
 
 /**
- * The events of a thread, without a gap and in order, and what streams in between. It is pulled: a slow reader holds up
- * nobody, holds one page, and gets longer pieces of text. Ends after `thread.closed`.
- * @throws ConfigError for an `after` that is none; ThreadNotFoundError
+ * Delivers the events of a thread in order and without gaps, with the text that streams in between. The reader pulls: a slow
+ * one delays no other, holds one page, and gets longer pieces of text. Ends after `thread.closed`.
+ * @throws ConfigError for an invalid `after`; ThreadNotFoundError
  */
 export async function* followEvents(
   context: ClientContext,
@@ -200,7 +201,7 @@ export async function* followEvents(
   const stream = createEventStream(parsePosition(after))
   const store = await context.store()
   const reading = { store, threadId, stream }
-  for await (const event of follow ? readFollowing(reading, signal) : recorded(reading)) {
+  for await (const event of follow ? readFollowing(reading, signal) : readRecorded(reading)) {
     if (isAborted(signal)) return
     yield event
   }
@@ -225,7 +226,7 @@ async function* readFollowing(
       if (page.more) continue
       if (page.closed) return
       if (stream.gap === 'again') continue
-      await feed.changed(version, stream.gap === 'waits' ? abortSoon(signal) : signal)
+      await feed.waitForChange(version, stream.gap === 'waits' ? abortSoon(signal) : signal)
       if (isAborted(signal)) return
     }
   } finally {
@@ -233,12 +234,16 @@ async function* readFollowing(
   }
 }
 
-/** When that one aborts, and in a second: what fills a gap may have been told before it could be read. */
+/** Aborts with that signal, or after a second: the change that fills a gap may have been notified before it could be read. */
 function abortSoon(signal: AbortSignal | undefined): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(LIMITS.deltaLook), ...(signal === undefined ? [] : [signal])])
 }
 
-async function* recorded({ store, threadId, stream }: Reading): AsyncGenerator<ThreadEvent, void, undefined> {
+async function* readRecorded({
+  store,
+  threadId,
+  stream,
+}: Reading): AsyncGenerator<ThreadEvent, void, undefined> {
   for (;;) {
     const { sequence } = stream.position
     const page = await store.read((db) => readEventPage(db, { threadId, sequence, delta: null }))
@@ -247,19 +252,19 @@ async function* recorded({ store, threadId, stream }: Reading): AsyncGenerator<T
   }
 }
 
-/** A call, for the compiler takes a property that it saw once as settled. */
+/** A function, because the compiler assumes that a property which it narrowed once does not change. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true
 }
 
-/** The subscribers of one thread, in one client: they share what they read. */
+/** The subscribers of one thread in one client: they share the pages that they read. */
 interface ThreadFeed {
-  /** Grows with each change: asked before a read, and given to `changed` after it. */
+  /** Grows with each change: it is taken before a read, and given to `waitForChange` after it. */
   readonly version: number
-  /** Who is at the same place as another gets the same page, without a read of its own. */
+  /** Subscribers at the same place get the same page of one read. */
   read(after: FeedPosition): Promise<EventPage>
-  /** Returns when there was a change since that version, or when the caller's patience is over. */
-  changed(since: number, signal?: AbortSignal): Promise<void>
+  /** Returns when there was a change since that version, or when the signal aborts. */
+  waitForChange(since: number, signal?: AbortSignal): Promise<void>
   leave(): void
 }
 
@@ -274,10 +279,10 @@ interface Shared extends ThreadFeed {
 
 const feeds = new WeakMap<Store, Map<string, Shared>>()
 
-/** The page at the end, which all wait behind, and what is being read: it is never more than a few MB. */
+/** The last page, after which all subscribers wait, and pages that are being read: together at most a few MB. */
 const KEPT_PAGES = 8
 
-/** Joins the feed of a thread; the last who leaves ends it. @throws StoreError for a closed store */
+/** Joins the feed of a thread; it ends when its last subscriber leaves. @throws StoreError for a closed store */
 function joinFeed(store: Store, threadId: string): ThreadFeed {
   const ofStore = feeds.get(store) ?? new Map<string, Shared>()
   feeds.set(store, ofStore)
@@ -287,14 +292,14 @@ function joinFeed(store: Store, threadId: string): ThreadFeed {
   return feed
 }
 
-function createFeed(store: Store, threadId: string, ended: () => void): Shared {
+function createFeed(store: Store, threadId: string, onEnd: () => void): Shared {
   const pages = new Map<string, Promise<EventPage>>()
   const waiting = new Set<() => void>()
   let version = 0
   let users = 0
   const end = store.watch(threadId, () => {
     version += 1
-    // A read that began before the change may lack it.
+    // A read that began before the change may not contain it.
     pages.clear()
     for (const wake of waiting) wake()
   })
@@ -306,8 +311,8 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
     const page = store.read((db) => readEventPage(db, { threadId, sequence, delta }))
     pages.set(place, page)
     const forget = (): boolean => pages.get(place) === page && pages.delete(place)
-    // One that others follow serves who is far behind, and would stay while the thread is idle; after a failure the next
-    // subscriber tries again.
+    // A page with a successor serves only a subscriber that is far behind, and would stay in memory while the thread is idle.
+    // A failed page is forgotten, so that the next subscriber tries again.
     page.then(({ more }) => more && forget(), forget)
     for (const oldest of pages.keys()) {
       if (pages.size <= KEPT_PAGES) break
@@ -325,7 +330,7 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
       return version
     },
     read,
-    async changed(since, signal) {
+    async waitForChange(since, signal) {
       if (version !== since || signal?.aborted === true) return
       let wake = (): void => undefined
       await new Promise<void>((resolve) => {
@@ -341,7 +346,7 @@ function createFeed(store: Store, threadId: string, ended: () => void): Shared {
       instruments().subscribers.add(-1)
       if (users > 0) return
       end()
-      ended()
+      onEnd()
     },
   }
 }

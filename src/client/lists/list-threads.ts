@@ -11,24 +11,24 @@ import { toPendingRequest } from '../answers/pending-request.js'
 import type { PendingRequest } from '../answers/pending-request.js'
 import type { ClientContext } from '../client-context.js'
 
-/** The rows of a page by default: a screen of them. */
+/** The default number of rows of a page: they fill a screen. */
 const ROWS_OF_PAGE = 50
 
 const PAGE = 100
 
 type ThreadPage = Awaited<ReturnType<typeof listThreads>>
 
-/** Which threads; nothing said is all. */
+/** The filter of a list of threads; a field that is left out matches all. */
 export interface ListThreads {
   readonly agent?: string
   readonly status?: ThreadStatus
   readonly userId?: string
-  /** Thread id of the parent; null: root threads only. @default all */
+  /** The thread id of the parent; null: root threads only. @default all */
   readonly parent?: string | null
-  /** Thread id of a root: all threads of its tree, itself too. */
+  /** The thread id of a root, for all threads of its tree, also the root. */
   readonly root?: string
   readonly tag?: string
-  /** The tenant. Subagents have that of their root. */
+  /** The tenant. Subagents have the account of their root. */
   readonly account?: string
 }
 
@@ -38,7 +38,7 @@ export interface ThreadSummary {
   readonly agent: string
   readonly status: ThreadStatus
   readonly userId: string | null
-  /** The tenant; a subagent has that of its root. */
+  /** The tenant; a subagent has the account of its root. */
   readonly account: string | null
   /** Thread id of the parent; null for a root thread. */
   readonly parent: string | null
@@ -47,13 +47,16 @@ export interface ThreadSummary {
   readonly title: string | null
   readonly tags: readonly string[]
   readonly createdAt: number
-  /** Exact at the end of a run; a thread at work may be a minute behind, a message that follows another one a second. */
+  /**
+   * Exact at the end of a run; up to a minute behind during a run, and up to a second after a message that follows
+   * another one.
+   */
   readonly lastActivityAt: number
   /** When it closed; null while it is open. */
   readonly closedAt: number | null
 }
 
-/** Newest activity first; a page is read when the one before is used up. */
+/** Lists threads, the newest activity first; a page is read when the one before is used up. */
 export async function* summarizeThreads(
   context: ClientContext,
   filter: ListThreads,
@@ -68,7 +71,7 @@ export async function* summarizeThreads(
   } while (after !== null)
 }
 
-/** Threads of one page, newest activity first. */
+/** One page of threads, the newest activity first. */
 export interface ThreadsPage {
   readonly threads: readonly ThreadSummary[]
   /** `cursor` of the next page; null on the last one. */
@@ -96,7 +99,7 @@ function readThreadCursor(cursor: string): ThreadCursor {
   return { lastActivityAt: Number(lastActivityAt), id: String(id) }
 }
 
-/** Null if the store has no such thread. */
+/** Reads a thread; null if the store has no such thread. */
 export async function findSummary(context: ClientContext, threadId: string): Promise<ThreadSummary | null> {
   const store = await context.store()
   const thread = await store.read((db) => findThread(db, threadId))
@@ -120,9 +123,9 @@ function toThreadSummary(thread: ThreadRecord): ThreadSummary {
   }
 }
 
-/** Which page of a list. */
+/** The page of a list that is wanted. */
 export interface PageOptions {
-  /** `next` of the page before, as it was. @default the first page */
+  /** `next` of the page before, unchanged. @default the first page */
   readonly cursor?: string
   /** @default 50 */
   readonly limit?: number
@@ -130,12 +133,12 @@ export interface PageOptions {
 
 type Field = 'number' | 'string'
 
-/** Where a page ended, as one word that fits into a URL. What is in it is our own business. */
+/** Encodes where a page ended, as one word that fits into a URL. Its content is opaque to callers. */
 function cursorOf(place: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
-/** @throws ConfigError for what `cursorOf` has not made of such fields */
+/** Decodes a cursor. @throws ConfigError for a text that `cursorOf` has not made from such fields */
 function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
   const place = parseCursor(cursor)
   if (
@@ -169,28 +172,28 @@ const REQUESTS_PAGE = 100
 
 type RequestPage = Awaited<ReturnType<typeof listRequests>>
 
-/** Of which threads; nothing said is all. */
+/** The filter of a list of requests; a field that is left out matches all. */
 export interface ListPending {
   readonly agent?: string
   readonly userId?: string
   /** The tenant. */
   readonly account?: string
   readonly threadId?: string
-  /** Thread id of a root: of all threads of its tree, its subagents' too. */
+  /** The thread id of a root, for the requests of all threads of its tree. */
   readonly root?: string
 }
 
-/** A request, and the thread whose it is. */
+/** A request, with the thread to which it belongs. */
 export type ThreadRequest = PendingRequest & { readonly threadId: string }
 
-/** Open requests of one page, oldest first. */
+/** One page of open requests, the oldest first. */
 export interface PendingPage {
   readonly requests: readonly ThreadRequest[]
   /** `cursor` of the next page; null on the last one. */
   readonly next: string | null
 }
 
-/** Oldest first; a page is read when the one before is used up. */
+/** Lists open requests, the oldest first; a page is read when the one before is used up. */
 export async function* listPendingRequests(
   context: ClientContext,
   filter: ListPending,
@@ -234,7 +237,7 @@ function toThreadRequest(listed: ListedRequest): ThreadRequest {
 
 const AGENTS_PAGE = 100
 
-/** An agent that threads can be made for, as its worker described it when it started. */
+/** An agent that threads can be created for, as a worker described it at its start. */
 export interface AgentSummary {
   readonly name: string
   readonly type: string
@@ -245,7 +248,7 @@ export interface AgentSummary {
   readonly exposeAsTool: boolean
 }
 
-/** By name; a page is read when the one before is used up. */
+/** Lists agents by name; a page is read when the one before is used up. */
 export async function* listAgentSummaries(
   context: ClientContext,
 ): AsyncGenerator<AgentSummary, void, undefined> {

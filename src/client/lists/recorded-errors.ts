@@ -1,6 +1,6 @@
 /**
- * The real words of what went wrong in a thread: what a provider said, what a tool's code threw with its stack. They are for
- * whoever runs the agents, and may quote the conversation (T5): no event, no history and no account of the HTTP server has them.
+ * The original errors of a thread: the text of a provider, or what a tool's code threw, with its stack. They are for operators,
+ * and may quote the conversation (T5): no event, no history and no account of the HTTP server has them.
  */
 import { LIMITS } from '../../protocol/limits.js'
 import { findError, listErrors } from '../../store/errors.js'
@@ -9,9 +9,12 @@ import { redactKnownSecrets } from '../../store/known-secrets.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
-/** An error of a thread as the store keeps it, without the secrets that were known when it was stored or are known here. */
+/**
+ * An error of a thread as it is stored, without the secrets that were known when it was stored or are known to this
+ * process.
+ */
 export interface RecordedError {
-  /** As the log of the worker and the `errorId` of events name it. */
+  /** The id under which the log of the worker and the `errorId` of events name it. */
   readonly id: string
   /** Microseconds since 1970. */
   readonly at: number
@@ -21,15 +24,15 @@ export interface RecordedError {
   readonly stack: string | null
 }
 
-/** Which errors of a thread `errors()` returns. */
+/** The errors of a thread that `errors()` returns. */
 export interface ErrorsOptions {
-  /** Only the one with this id. */
+  /** Only the error with this id. */
   readonly id?: string
-  /** The newest ones. @default 100 */
+  /** At most so many, the newest ones. @default 100 */
   readonly limit?: number
 }
 
-/** The newest errors of a thread, oldest first. @throws ThreadNotFoundError */
+/** Lists the newest errors of a thread, the oldest of them first. @throws ThreadNotFoundError */
 export async function listRecordedErrors(
   context: ClientContext,
   threadId: string,
@@ -43,7 +46,7 @@ export async function listRecordedErrors(
         toRecordedError,
       )
     const found = await findError(db, id)
-    // An id of another thread's is none of this one.
+    // An error of another thread is not found here.
     return found?.threadId === threadId ? [toRecordedError(found)] : []
   })
 }

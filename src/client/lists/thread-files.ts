@@ -7,8 +7,7 @@ import type { ClientContext } from '../client-context.js'
 import { nowMicros } from '../../protocol/time.js'
 
 /**
- * Bytes from `start` (the first one) up to, and without, `end` (behind the last one). A negative number counts from the
- * end, as in `slice`.
+ * The bytes from `start` up to `end`, which is not included. A negative number counts from the end, as in `slice`.
  */
 export interface FileRange {
   readonly start?: number
@@ -18,10 +17,10 @@ export interface FileRange {
 /** A file, or a part of it, that is read as it is iterated. */
 export interface FileStream {
   readonly file: FileRecord
-  /** The part that `data` holds; `end` is not in it. */
+  /** The range of the bytes in `data`; `end` is not included. */
   readonly start: number
   readonly end: number
-  /** Iterating a whole file throws StoreError `corrupt` at its end if it is not what was written; a part is checked before. */
+  /** Iterating a whole file throws StoreError `corrupt` at its end if the bytes are damaged; a part is checked before. */
   readonly data: AsyncIterable<Uint8Array>
 }
 
@@ -29,18 +28,18 @@ export interface FileStream {
 export interface ThreadFiles {
   /** Null if there is no such file. */
   readFile(path: string): Promise<ArrayBuffer | null>
-  /** As `readFile`, in pieces: the file as it is now, whatever is written meanwhile. */
+  /** As `readFile`, in pieces: later writes to the path do not change the stream. */
   readFileStream(path: string, range?: FileRange): Promise<FileStream | null>
   /**
-   * Writes or replaces; a stream is never held whole. @throws ThreadTerminatedError; FileError for a path or content that cannot be;
-   * StoreError over 100 MB
+   * Writes or replaces a file; a stream is never held whole in memory. @throws ThreadTerminatedError; FileError for an invalid
+   * path or content; StoreError over 100 MB
    */
   writeFile(path: string, data: FileData, mimeType: string): Promise<FileRecord>
-  /** False if there was none. @throws ThreadTerminatedError; FileError `is_folder` */
+  /** Deletes a file; false if there was none. @throws ThreadTerminatedError; FileError `is_folder` */
   unlinkFile(path: string): Promise<boolean>
   /** Null if there is neither file nor folder. */
   statFile(path: string): Promise<FileRecord | null>
-  /** What is directly in a folder; `/` is always there. @throws FileError `not_found` */
+  /** Lists the direct entries of a folder; `/` always exists. @throws FileError `not_found` */
   readdirFile(path: string): Promise<{ entries: FileRecord[] }>
 }
 
@@ -118,12 +117,12 @@ async function findFile(context: ClientContext, threadId: string, path: string):
   })
 }
 
-/** There is no file at a path that cannot be; what is no text is a mistake of the caller. @throws FileError */
+/** A reader treats an invalid path as a file that does not exist; only a path that is no text is refused. @throws FileError */
 function checkText(path: unknown): void {
   if (typeof path !== 'string') checkFilePath(path)
 }
 
-/** Where the bytes are is the store's own business. */
+/** Drops the address of the bytes, which is private to the store. */
 function toFileRecord({ blob: _blob, ...record }: StoredFile): FileRecord {
   return record
 }

@@ -11,7 +11,7 @@ import { HIGHEST_INT, isPixels } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { nowMicros } from '../../protocol/time.js'
 
-/** A file of the thread, or one to make. */
+/** A file of the thread, or a new one. */
 export type GivenAttachment =
   | { readonly kind: 'file'; readonly path: string; readonly description: string | null }
   | {
@@ -23,7 +23,7 @@ export type GivenAttachment =
       readonly height: number | null
     }
 
-/** @throws MessageRejectedError naming what was expected and what came */
+/** Validates an attachment. @throws MessageRejectedError that names what was expected and what was given */
 export function checkAttachment(
   threadId: string,
   given: NewAttachment | AttachmentRef | string,
@@ -63,7 +63,7 @@ function describeValue(value: unknown): string {
   return typeof value === 'number' ? String(value) : typeof value
 }
 
-/** The bytes of a new attachment, given as bytes or base64; a text says what is wrong with them. */
+/** Reads the bytes of a new attachment, which are given as bytes or base64; a returned text says what is wrong with them. */
 function attachmentBytes(data: unknown): Uint8Array | string {
   const bytes = typeof data === 'string' ? fromBase64(data) : data
   if (!(bytes instanceof Uint8Array))
@@ -72,7 +72,7 @@ function attachmentBytes(data: unknown): Uint8Array | string {
   return `Expected a file of at most ${LIMITS.fileBytes} bytes, got ${bytes.length}.`
 }
 
-/** Node passes over what is not base64 and would store something else than was meant, such as of a plain text. */
+/** Decodes base64. Node ignores what is not base64, and would decode a plain text into other bytes than were meant. */
 function fromBase64(data: string): Uint8Array | undefined {
   const text = data.replaceAll(/[\r\n]/g, '')
   const isWhole = text.length % 4 === 0 || (!text.includes('=') && text.length % 4 !== 1)
@@ -91,7 +91,7 @@ export type StoredAttachment =
       readonly size: number
     })
 
-/** Bytes first, so that no entry ever names bytes that are not there. The same bytes are kept once. */
+/** Stores bytes before their entries, so that no entry ever names missing bytes. The same bytes are kept once. */
 export async function storeBytes(
   store: Store,
   attachments: readonly GivenAttachment[],
@@ -109,7 +109,7 @@ export async function storeBytes(
   return stored
 }
 
-/** What an attachment adds to the digest of its message: the same whether its bytes are stored yet or not. */
+/** The part of an attachment in the digest of its message: it is the same whether the bytes are stored yet or not. */
 export function attachmentDigest(attachment: GivenAttachment): Readonly<Record<string, string>> {
   if (attachment.kind === 'file') return { path: attachment.path }
   const bytes = createHash('sha256').update(attachment.bytes).digest('hex')
@@ -117,7 +117,7 @@ export function attachmentDigest(attachment: GivenAttachment): Readonly<Record<s
 }
 
 /**
- * Makes the entries of new files and finds those that are named; belongs into the transaction that stages the message.
+ * Creates the entries of new files and finds the named files, in the transaction that stages the message.
  * @throws MessageRejectedError for a path that the thread does not have
  */
 export async function placeAttachments(

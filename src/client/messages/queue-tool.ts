@@ -29,8 +29,8 @@ interface QueuingTool {
 }
 
 /**
- * Accepts a call of a tool: its row first (T2), then a signal with id and name (T5). It waits its turn in the queue; the
- * same id and content again is one call.
+ * Accepts a call of a tool: its row first (T2), then a signal with id and name (T5). The call waits its turn in the queue; the
+ * same id and content again are one call.
  */
 export function queueTool(context: ClientContext, queuing: QueuingTool): Promise<{ toolCallId: string }> {
   const { threadId } = queuing
@@ -45,7 +45,7 @@ async function queue(
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
   const toolCallId = toCallId(id)
   const store = await context.store()
-  // Went through JSON when it was checked.
+  // The check has shown that JSON can carry it.
   const content = JSON.parse(JSON.stringify(args)) as JsonObject
   const { isNew, waiting } = await store.write(async (tx) => {
     await requireOpenThread(tx, threadId)
@@ -54,7 +54,7 @@ async function queue(
     const staged = await stageQueuedTool(tx, tool)
     requireStaged(staged, { threadId, toolCallId, id })
     const call = await findToolCall(tx, threadId, toolCallId)
-    // One that has begun is in no queue any more.
+    // A call that has begun is in no queue any more.
     return { isNew: staged === 'staged', waiting: call?.status === 'open' && call.started_at === null }
   })
   if (waiting) await announce(context, { threadId, toolCallId, name, id, isNew })
@@ -62,16 +62,16 @@ async function queue(
 }
 
 /**
- * Every provider takes 40 letters, digits, `-` and `_`; an id of another shape is told by its digest. So is one with `_`:
- * behind it stands what is made from a call's id (`queued_a_kind`, `queued_a_0`, `approval_queued_a_2`), and an id of a
- * client that looked like such an operation would be taken for it (T4).
+ * Makes the id of a call. Every provider accepts 40 letters, digits, `-` and `_`; an id of another shape is replaced by its
+ * digest. So is an id with `_`, which separates the parts of ids that are derived from a call's (`queued_a_kind`, `queued_a_0`,
+ * `approval_queued_a_2`): an id of a client that looked like such an operation would be taken for it (T4).
  */
 function toCallId(id: string): string {
   const plain = /^[A-Za-z\d-]{1,32}$/.test(id) && !/^[\da-f]{32}$/.test(id)
   return `queued_${plain ? id : createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
-/** Tells the workflow. A new call that is refused for good was not accepted: nothing of it stays behind (see `sendMessage`). */
+/** Signals the workflow. A new call that is refused for good was not accepted: its rows are withdrawn (see `sendMessage`). */
 async function announce(context: ClientContext, call: AnnouncedTool): Promise<void> {
   const { threadId, toolCallId, name, id, isNew } = call
   try {
@@ -90,9 +90,9 @@ interface AnnouncedTool {
   readonly threadId: string
   readonly toolCallId: string
   readonly name: string
-  /** Under which the caller gives it again. */
+  /** The id under which the caller may queue it again. */
   readonly id: string
-  /** Nobody was told of it before. */
+  /** True when no earlier attempt has staged it. */
   readonly isNew: boolean
 }
 
@@ -112,7 +112,7 @@ function queuingProblem({ name, args, id }: Omit<QueuingTool, 'threadId'>): stri
   return `Expected arguments of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: use a file.`
 }
 
-/** Takes back a staged call that no workflow will ever hear of, and the row that holds it. */
+/** Deletes a staged call that is never signalled, and the row that holds it. */
 async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: string): Promise<void> {
   const call = await tx
     .deleteFrom('tool_calls')
@@ -127,8 +127,8 @@ async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: stri
 }
 
 /**
- * Takes back what waits its turn: its row first, which decides for all, then an Update that takes it out of the
- * workflow's queue. Any process may do it, and again after whatever failed.
+ * Removes an item that waits its turn: its row first, which decides, then an Update that takes it out of the workflow's
+ * queue. Any process may do it, and may repeat it after any failure.
  */
 export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
   const store = await context.store()
@@ -146,7 +146,7 @@ export async function removeQueued(context: ClientContext, threadId: string, id:
     patience: RESPOND_PATIENCE,
   })
   if (answer === 'silent') throw await noAnswerError(context, threadId, 'removal')
-  // One with a row is removed by it: a workflow that does not have it, or is gone, has nothing to take out.
+  // An item with a row is removed by the row: a workflow without the item, or a closed one, has nothing to take out.
   if (answer !== 'accepted' && inline) throw new NotQueuedError(threadId, { id, ...REASONS.unknown })
 }
 

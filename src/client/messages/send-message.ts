@@ -34,8 +34,8 @@ interface Sending {
 }
 
 /**
- * The one path of a message: its row first (T2), then a signal with nothing but its id (T5). Sent again with the same
- * id and content it is delivered once (T3), whatever failed before.
+ * The only path of a message: its row first (T2), then a signal with nothing but its id (T5). A message that is sent again
+ * with the same id and content is delivered once (T3), whatever failed before.
  */
 export function sendMessage(context: ClientContext, sending: Sending): Promise<{ messageId: string }> {
   const { threadId } = sending
@@ -50,7 +50,7 @@ async function send(
   const digest = digestOf(contentOf(message))
   const isFirst = message.id === defaultId
   const store = await context.store()
-  // Before its files are written: a thread that accepts nothing takes no bytes either.
+  // Checked before its files are written: a thread that accepts nothing stores no bytes either.
   await store.read(async (db) => {
     if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
   })
@@ -61,8 +61,8 @@ async function send(
 }
 
 /**
- * Tells the workflow the id. A message that is refused for good was not accepted: nothing of it stays behind, unless it was
- * sent before, for that may have been answered with a yes (T3).
+ * Signals the id to the workflow. A message that is refused for good was not accepted: it is withdrawn, unless it was sent
+ * before, because that attempt may have been acknowledged (T3).
  */
 async function announce(
   context: ClientContext,
@@ -91,7 +91,7 @@ interface Accepting {
   readonly isFirst: boolean
 }
 
-/** What became of it so far. Whatever is thrown here rolls back the files too. */
+/** Stages the message, and returns what has become of it so far. An error here rolls back the files too. */
 async function accept(
   tx: Writer,
   { threadId, message, attachments, digest, isFirst }: Accepting,
@@ -120,7 +120,7 @@ function isWaiting(message: Message): boolean {
 }
 
 function contentOf({ role, content, silent, metadata, attachments }: CheckedMessage): JsonObject {
-  // Went through JSON when it was checked.
+  // The check has made it JSON.
   return {
     role,
     content,
@@ -130,7 +130,7 @@ function contentOf({ role, content, silent, metadata, attachments }: CheckedMess
   }
 }
 
-/** Takes back a staged message that no workflow will ever hear of, and the files that came with it. */
+/** Deletes a staged message that is never signalled, and the files that came with it. */
 async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessage): Promise<void> {
   const message = await findMessage(tx, threadId, given.id)
   if (message === null || message.position !== null || message.status !== 'pending') return
@@ -139,14 +139,17 @@ async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessa
     if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
 }
 
-/** What was staged: a message, or a tool call. */
+/** A message or a tool call that was to be staged. */
 type Staged = { readonly threadId: string } & (
-  | { readonly messageId: string; /** Its id was made of the thread's. */ readonly isFirst?: boolean }
-  /** `id`: as the caller gave it. */
+  | {
+      readonly messageId: string
+      /** True when its id was derived from the thread's. */ readonly isFirst?: boolean
+    }
+  /** `id` is the one that the caller gave. */
   | { readonly toolCallId: string; readonly id: string }
 )
 
-/** @throws what tells the caller why nothing was accepted: ThreadConflictError and the like */
+/** @throws ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError or MessageRejectedError if nothing was accepted */
 export function requireStaged(result: StageResult, staged: Staged): void {
   const { threadId } = staged
   if (result === 'conflict')
@@ -162,7 +165,7 @@ export function requireStaged(result: StageResult, staged: Staged): void {
   }
 }
 
-/** Names the id that the caller gave: nobody has chosen that of a first message. */
+/** Names the id that the caller gave: for a first message this is the id of the thread, because its own was derived. */
 function conflictProblem(staged: Staged): string {
   if ('messageId' in staged && staged.isFirst === true)
     return (
@@ -180,25 +183,25 @@ export interface NewMessage {
   readonly attachments?: readonly (NewAttachment | AttachmentRef | string)[]
   /** @default 'user' */
   readonly role?: 'user' | 'assistant'
-  /** In the model's context, hidden from the user's transcript. @default false */
+  /** Whether it is in the model's context and hidden from the user's transcript. @default false */
   readonly silent?: boolean
   readonly metadata?: Record<string, unknown>
-  /** Its idempotency key in this thread, for ever: sent again, it is delivered once. @default a UUID */
+  /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
 
-/** A message whose every field was looked at. */
+/** A message whose fields are all validated. */
 interface CheckedMessage {
   readonly id: string
   readonly role: 'user' | 'assistant'
   readonly content: string | null
   readonly silent: boolean
-  /** As it is stored: what JSON cannot carry is gone. */
+  /** As it is stored: values that JSON cannot carry are dropped. */
   readonly metadata: Record<string, unknown> | null
   readonly attachments: readonly GivenAttachment[]
 }
 
-/** @throws MessageRejectedError naming what was expected and what came */
+/** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
 export function checkMessage(
   threadId: string,
   given: string | NewMessage,
@@ -263,8 +266,8 @@ function metadataProblem(metadata: unknown): string | undefined {
 }
 
 /**
- * Says that an id or name has half a character, or nothing. No database and no server keeps one as it is: the row would have
- * another id than the one that was given.
+ * Refuses half a character (a lone surrogate) in an id or name. No database and no server keeps it unchanged: the row would
+ * have another id than the one that was given.
  */
 export function halfCharacterProblem(what: string, text: unknown): string | undefined {
   if (typeof text !== 'string' || !/\p{Surrogate}/u.test(text)) return undefined

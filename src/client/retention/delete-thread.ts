@@ -13,14 +13,14 @@ import { describeWorkflow } from '../thread-workflow.js'
 const CLOSE_PATIENCE = 60_000
 
 export interface DeleteThread {
-  /** Ends what is open of the tree first, and waits for it. @default false: an open tree is refused */
+  /** Terminates the open threads of the tree first, and waits until they are closed. @default false: an open tree is refused */
   readonly terminate?: boolean
 }
 
 export interface DeletedThread {
-  /** Threads whose rows are gone. */
+  /** The number of threads whose rows are deleted. */
   readonly threads: number
-  /** Those whose histories Temporal kept, and why: they end with its retention, and hold no content (T5). */
+  /** The threads whose histories Temporal kept, and why: these end with its retention, and hold no content (T5). */
   readonly kept: readonly KeptHistory[]
 }
 
@@ -29,12 +29,12 @@ export interface KeptHistory {
   readonly problem: string
 }
 
-/** Between two looks whether all of a tree is closed. */
+/** The pause between two checks whether all threads of a tree are closed. */
 const PAUSE = 250
 
 /**
- * Deletes a thread and all below it: histories first, then rows, each thread before the one that started it. What was cut
- * off in its middle is finished by the next call; where there is nothing, nothing happens.
+ * Deletes a thread and all threads below it: histories first, then rows, each thread before the one that started it. The
+ * next call finishes an interrupted deletion; where no thread is left, it does nothing.
  * @throws ThreadConflictError for a tree that is open; TemporalUnavailableError
  */
 export async function deleteThread(
@@ -46,7 +46,7 @@ export async function deleteThread(
   const store = await context.store()
   const threads = await store.read((db) => subtreeOf(db, threadId))
   const kept: KeptHistory[] = []
-  // Somebody may have made it anew since.
+  // A thread of this id may have been created anew since.
   if (threads.length > 0 && !(await store.write((tx) => markDeleting(tx, threadId))))
     return deleteThread(context, threadId, { terminate })
   for (const { id } of threads) {
@@ -69,13 +69,13 @@ async function close(context: ClientContext, threadId: string, terminate: boolea
         threadId,
         `${open.length} that no worker has closed: start one, then delete it again`,
       )
-    // A cascade tells those whose parent is there; here are also those whose parent is not.
+    // The cascade ends children whose parent exists; this list also has those whose parent is gone.
     for (const id of open) await terminateThread(context, { threadId: id, reason: 'deleted' })
     await sleep(PAUSE)
   }
 }
 
-/** The highest ones first: they end those below them. */
+/** Lists the open threads of a tree, the highest ones first: these end the threads below them. */
 async function listOpen(context: ClientContext, threadId: string): Promise<readonly string[]> {
   const store = await context.store()
   const threads = await store.read((db) => subtreeOf(db, threadId))
@@ -89,8 +89,8 @@ function conflictError(threadId: string, problem: string): ThreadConflictError {
 }
 
 /**
- * Deletes what Temporal has of a closed thread, all runs of it. Answers why it kept something, or null; deleting is done
- * by the server in its own time. @throws TemporalUnavailableError
+ * Deletes the histories of all Temporal runs of a closed thread; the server does so in its own time. Returns why the server
+ * keeps a history, or null. @throws TemporalUnavailableError
  */
 async function deleteHistories(context: ClientContext, threadId: string): Promise<string | null> {
   try {
@@ -104,8 +104,8 @@ async function deleteHistories(context: ClientContext, threadId: string): Promis
 }
 
 /**
- * Those of threads only: their ids are the user's, whose own workflows may have them too. The list follows what happens by
- * a moment: the last run is asked for itself. Nothing is decoded, for the codec of a thread's memo may not be here.
+ * Lists the Temporal runs of a thread, by workflow type too, because a user's own workflow may have the same id. The list of
+ * the server lags behind, so the last run is looked up by itself. Nothing is decoded: this process may lack the codec.
  */
 async function listRunIds(context: ClientContext, threadId: string): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()

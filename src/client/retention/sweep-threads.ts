@@ -17,18 +17,18 @@ import { toMicros } from '../../protocol/time.js'
 import type { Millis } from '../../protocol/time.js'
 
 export interface SweepThreads {
-  /** Trees of which all threads closed longer ago than this: milliseconds, or a text such as "90d". */
+  /** Sweeps trees whose threads all closed longer ago than this: milliseconds, or a text such as "90d". */
   readonly closedFor: Duration
-  /** Counts only. @default false */
+  /** Counts, and deletes nothing. @default false */
   readonly dryRun?: boolean
 }
 
-/** What a sweep deleted, or would delete. */
+/** Counts what a sweep deleted, or would delete. */
 export interface SweptThreads {
-  /** Trees, and all threads in them. */
+  /** The number of trees, and of all threads in them. */
   readonly trees: number
   readonly threads: number
-  /** Contents of files that no thread has any more. */
+  /** The number of file contents that no thread uses any more. */
   readonly blobs: number
   readonly errors: number
   readonly plans: number
@@ -37,11 +37,11 @@ export interface SweptThreads {
   readonly failed: readonly KeptHistory[]
 }
 
-/** Then Temporal is away, and what does not need it is done. */
+/** After so many failed trees in a row Temporal counts as unavailable, and the sweep goes on with what does not need it. */
 const UNAVAILABLE_IN_A_ROW = 3
 const PAGE = 100
 
-/** Deletes trees that closed long ago, then what no thread uses any more. Cut off, or done twice at once, it does no harm. */
+/** Deletes trees that closed long ago, then what no thread uses any more. An interrupted or concurrent sweep does no harm. */
 export async function sweepThreads(
   context: ClientContext,
   { closedFor, dryRun = false }: SweepThreads,
@@ -88,7 +88,7 @@ async function sweepTrees(
   }
 }
 
-/** What stood against it: one tree must not end the retention of all others. */
+/** Deletes a tree, or returns the error: one tree must not end the retention of all others. */
 async function deleteTree(
   context: ClientContext,
   threadId: string,
@@ -108,7 +108,7 @@ function parseClosedFor(closedFor: Duration): number {
     const number = msToNumber(closedFor)
     if (Number.isFinite(number) && number >= 0) return number
   } catch {
-    // The sentence below says it.
+    // The error below says what was expected.
   }
   throw new ConfigError([
     `Expected "closedFor" to be milliseconds or a text such as "90d", got ${JSON.stringify(closedFor)}.`,

@@ -8,56 +8,58 @@ import type { Look } from '../read-snapshot.js'
 import { SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 
 /**
- * What a caller is told while it would otherwise wait in silence: that no worker answers, that the agent of a thread is
- * listed by none, that an activity fails and is tried again. A notice changes nothing: messages stay accepted, a wait keeps
- * its deadline, and a rolling deploy its minute. Each is told once for as long as a thread keeps being waited for.
+ * Notices to a caller that would otherwise wait in silence: no worker answers, no worker lists the agent of a thread, an
+ * activity fails and is retried. A notice changes nothing: messages stay accepted, a wait keeps its deadline, and a rolling
+ * deploy its minute. Each notice is given once for as long as somebody keeps waiting for the thread.
  */
-/** One line on stderr, where whoever runs the program looks. */
+
+/** Writes a notice as one line to stderr, where the operator of the program looks. */
 export const warnOfNotice: OnNotice = ({ message }) => {
   process.stderr.write(`everthread: ${message}\n`)
 }
 
-interface Waited {
-  /** Of the first look, or of the last one that the workflow has answered. */
+interface Wait {
+  /** The time of the first look, or of the last one that the workflow has answered. */
   answeredAt: number
   /** When Temporal is asked next why a thread that answers does not go on. */
   askAt: number
   seenAt: number
-  readonly told: Set<string>
+  /** The codes of the notices that were given. */
+  readonly reported: Set<string>
 }
 
-/** How long a thread may not go on before whoever waits for it is told why: with looks and asking it stays within 3 s. */
+/** How long a thread may not go on before a notice explains it: with the time of the looks a notice comes within 3 s. */
 const NOTICE_AFTER = 1500
-/** A thread that nobody has looked at for so long is waited for anew. */
+/** After so long without a look, the next look at a thread begins a new wait. */
 const FORGOTTEN = 5000
 const AGAIN = 10_000
 
-const waits = new WeakMap<ClientContext, Map<string, Waited>>()
+const waits = new WeakMap<ClientContext, Map<string, Wait>>()
 
-/** Looks at what keeps a thread from being idle, and tells of it. Never throws: a wait does not end for its notices. */
+/** Finds out what keeps a thread from being idle, and reports it. It never throws: a failed notice must not end a wait. */
 export async function reportWait(context: ClientContext, busy: Look, onNotice: OnNotice): Promise<void> {
   const { threadId } = busy.snapshot
   const now = Date.now()
-  const waited = findWait(context, threadId, now)
-  if (!busy.silent) waited.answeredAt = now
-  const isSilent = busy.silent && now - waited.answeredAt >= NOTICE_AFTER
-  if (!isSilent && (busy.silent || now < waited.askAt)) return
-  if (!busy.silent) waited.askAt = now + AGAIN
+  const wait = findWait(context, threadId, now)
+  if (!busy.silent) wait.answeredAt = now
+  const isSilent = busy.silent && now - wait.answeredAt >= NOTICE_AFTER
+  if (!isSilent && (busy.silent || now < wait.askAt)) return
+  if (!busy.silent) wait.askAt = now + AGAIN
   const found = isSilent ? noticeSilence(context, threadId) : noticeFailures(context, busy)
   for (const notice of await found.catch(() => [])) {
-    if (waited.told.has(notice.code)) continue
-    waited.told.add(notice.code)
+    if (wait.reported.has(notice.code)) continue
+    wait.reported.add(notice.code)
     onNotice(notice)
   }
 }
 
-/** The thread is idle, or its wait is over. */
+/** Forgets a wait once its thread is idle. */
 export function forgetWait(context: ClientContext, threadId: string): void {
   waits.get(context)?.delete(threadId)
 }
 
-function findWait(context: ClientContext, threadId: string, now: number): Waited {
-  const all = waits.get(context) ?? new Map<string, Waited>()
+function findWait(context: ClientContext, threadId: string, now: number): Wait {
+  const all = waits.get(context) ?? new Map<string, Wait>()
   waits.set(context, all)
   const known = all.get(threadId)
   if (known !== undefined && now - known.seenAt < FORGOTTEN) {
@@ -65,7 +67,7 @@ function findWait(context: ClientContext, threadId: string, now: number): Waited
     return known
   }
   for (const [id, { seenAt }] of all) if (now - seenAt >= FORGOTTEN) all.delete(id)
-  const fresh = { answeredAt: now, askAt: now + NOTICE_AFTER, seenAt: now, told: new Set<string>() }
+  const fresh = { answeredAt: now, askAt: now + NOTICE_AFTER, seenAt: now, reported: new Set<string>() }
   all.set(threadId, fresh)
   return fresh
 }
@@ -84,7 +86,7 @@ async function noticeFailures(context: ClientContext, { snapshot }: Look): Promi
   if (workflow.state !== 'open') return []
   const what = run?.doing ?? `agent ${agent}`
   const failing = workflow.failing.map((activity) => toNotice(activity, { threadId, what }))
-  // The agent that nobody lists is why the definition is missing.
+  // An agent that no worker lists is the reason why its definition is missing.
   return unknown === null ? failing : [unknown]
 }
 
@@ -107,7 +109,10 @@ function toNotice(
   }
 }
 
-/** Workers list the agents that they run when they start: before the first one nothing can be said. */
+/**
+ * Returns a notice if no worker has listed the agent. Workers list their agents when they start: before the first one
+ * nothing is known.
+ */
 export async function findUnknownAgent(
   context: ClientContext,
   { threadId, agent }: { readonly threadId: string; readonly agent: string },
@@ -130,17 +135,17 @@ export async function findUnknownAgent(
 
 const SHOWN_AGENTS = 10
 
-/** Who does not answer: a worker, the workflow, which is not started yet or whose task fails, or the server itself. */
+/** What does not answer: a worker, the workflow, which is not started yet or whose task fails, or the server itself. */
 type Silence =
   | { readonly of: 'worker'; readonly taskQueue: string }
   | { readonly of: 'workflow' }
   | { readonly of: 'task'; readonly attempts: number }
   | { readonly of: 'server'; readonly error: unknown }
 
-/** A worker that dies or loses a thread from memory costs an attempt or two. */
+/** A worker that dies or evicts a thread from its cache costs one or two attempts. */
 const FEW_ATTEMPTS = 3
 
-/** Why a query or an update was not answered, as the end of a sentence. */
+/** Explains why a query or an Update was not answered, as the end of a sentence. */
 export async function explainSilence(context: ClientContext, threadId: string): Promise<string> {
   const silence = await findSilence(context, threadId)
   if (silence.of === 'workflow') return 'its workflow is not started yet'
@@ -154,7 +159,7 @@ export async function explainSilence(context: ClientContext, threadId: string): 
   return `no worker answers on task queue "${silence.taskQueue}"; start one, or check its task queue`
 }
 
-/** Tells a server without a worker from no server at all. */
+/** Finds out what does not answer; a server that is away is told apart from a server without a worker. */
 async function findSilence(context: ClientContext, threadId: string): Promise<Silence> {
   try {
     const workflow = await describeWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
@@ -167,7 +172,10 @@ async function findSilence(context: ClientContext, threadId: string): Promise<Si
   }
 }
 
-/** The error of an Update that nobody took in time: which task queue has no worker, or that there is no server. */
+/**
+ * The error for an Update that no worker took in time: it names the task queue without a worker, or says that there is
+ * no server.
+ */
 export async function noAnswerError(context: ClientContext, threadId: string, kept: Kept): Promise<unknown> {
   const silence = await findSilence(context, threadId)
   if (silence.of === 'server') return silence.error

@@ -14,7 +14,7 @@ test.each([
   ['a stopped one with a queue', look('stopped', { queue: QUEUED }), true],
   ['one that is about to close', look('completed'), false],
   ['a closed one', look('completed', { stale: true }), true],
-  ['one that nobody has answered for', { ...look('idle'), silent: true }, false],
+  ['one whose workflow has not answered', { ...look('idle'), silent: true }, false],
 ])('%s: idle is %s', (_, given, idle) => {
   expect(isIdle(given)).toBe(idle)
 })
@@ -38,7 +38,7 @@ test('a tree is busy while any thread of it is', () => {
 test('a tree is busy while a report is on its way', () => {
   const root = { ...look('idle'), owed: ['child'] }
   expect(findBusy(tree({ root, child: look('idle') }))).toBe(root)
-  // Closed: it told the store first, and then its parent.
+  // A closed child: its report was written before it closed, and is signalled to the parent.
   expect(findBusy(tree({ root }))).toBe(root)
   expect(findBusy(tree({ root, child: look('waiting_input', { pending: WAITS }) }))).toBeUndefined()
 })

@@ -19,30 +19,36 @@ import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
 import { explainSilence, forgetWait, reportWait } from './notices.js'
 
-/** How long `waitUntilIdle()` waits. */
+/** How `waitUntilIdle()` waits. */
 export interface WaitUntilIdle {
   /** @default '1 minute' */
   readonly timeout?: Duration
-  /** Until all threads below it are idle or closed, too. @default false */
+  /** Waits until all threads below it are idle or closed, too. @default false */
   readonly children?: boolean
-  /** Is told within 3 s why a thread does not go on; the wait keeps its deadline. @default that of the client */
+  /** Receives within 3 s the reason why a thread does not go on; the wait keeps its deadline. @default that of the client */
   readonly onNotice?: OnNotice
 }
 
-/** The settling commit comes a few milliseconds before the workflow is idle: asked again soon, then ever more rarely. */
+/**
+ * The commit that ends a run precedes the idle workflow by a few milliseconds: the first pause is short, later ones are
+ * longer.
+ */
 const FIRST_PAUSE = 10
 const LONGEST_PAUSE = 2_000
-/** A query that meets a workflow which continues as new may be lost: asked again soon, and a cold one gets all its time. */
+/**
+ * A query that meets a workflow which continues as new may be lost: the first query gets little time, and later ones get more,
+ * so that a workflow without a cache has enough for its replay.
+ */
 const FIRST_PATIENCE = 250
-/** Until then a look or a pause takes a second at most, so that notices come within three (see `notices.ts`). */
+/** During this first time a look or a pause takes a second at most, so that notices come within three (see `notices.ts`). */
 const EARLY = 3_000
 const LONGEST_EARLY = 1_000
 /** Events that end a run or a thread. */
 const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
 
 /**
- * Waits until nothing is queued and nothing runs, with `children` nowhere below it either. The workflows themselves
- * decide, by a query that sees every acknowledged message; the event log only says when to ask again.
+ * Waits until nothing is queued and nothing runs; with `children`, in no thread below it either. The workflows themselves
+ * decide, by a query that sees every acknowledged message; the event log only shows when to query again.
  * @throws WaitTimeoutError, ThreadNotFoundError
  */
 export async function waitUntilIdle(
@@ -60,7 +66,7 @@ export async function waitUntilIdle(
   let patience = FIRST_PATIENCE
   let earlier: TreeLook | null = null
   for (;;) {
-    // The last look has no time left, and would take a worker that answers for a silent one.
+    // Without this minimum the last look would have no time left, and would take an answering worker for a silent one.
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const looking = { threadId, children, patience: Math.min(patience, left) }
     const tree = await lookAt(context, looking)
@@ -92,7 +98,7 @@ async function lookAt(context: ClientContext, { threadId, children, patience }: 
   const before = await store.read((db) => lastSequence(db, threadId))
   const look = await readSnapshot(context, threadId, patience)
   if (children && isIdle(look)) return lookAtTree(context, { ...look, before }, patience)
-  // What its subagents owe it is another matter.
+  // Without `children` the wait ignores what subagents owe to the thread.
   const top = { ...look, owed: [], before }
   return { top, all: new Map([[threadId, top]]) }
 }
@@ -103,7 +109,7 @@ interface RunEndWait {
   readonly until: number
 }
 
-/** True as soon as an event after that sequence ends a run; false when the time is over. */
+/** Returns true as soon as an event after that sequence ends a run; false when the time is over. */
 async function waitForRunEnd(store: Store, wait: RunEndWait): Promise<boolean> {
   const watch = watchThread(store, wait.threadId)
   let after = wait.sequence
@@ -114,7 +120,7 @@ async function waitForRunEnd(store: Store, wait: RunEndWait): Promise<boolean> {
       if (events.some(({ type }) => ENDS.has(type))) return true
       after = events.at(-1)?.sequence ?? after
       if (Date.now() >= wait.until) return false
-      if (events.length < 100) await watch.changed({ until: wait.until })
+      if (events.length < 100) await watch.waitForChange(wait.until)
     }
   } finally {
     watch.end()
@@ -150,57 +156,49 @@ function milliseconds(timeout: Duration): number {
     const number = msToNumber(timeout)
     if (number >= 0) return number
   } catch {
-    // The sentence below says what was expected.
+    // The error below says what was expected.
   }
   throw new ConfigError([
     `Expected "timeout" to be milliseconds or a text such as "1 minute", got ${JSON.stringify(timeout)}`,
   ])
 }
 
-/** Watches one thread for a reader that reads, then waits until there is more to read. */
+/** Watches one thread for a reader that alternates between reading and waiting for more. */
 interface ThreadWatch {
-  /** Before each read: what is committed from here on ends the next `changed`. */
+  /** Is called before each read: a commit from here on ends the next `waitForChange`. */
   reset(): void
-  /** Returns when something was committed since `reset`, or when the time or the caller's patience is over. */
-  changed(wait?: ChangeWait): Promise<void>
+  /** Returns when something was committed since `reset`, or when the time is over. */
+  waitForChange(until: number): Promise<void>
   end(): void
 }
 
-interface ChangeWait {
-  /** Milliseconds of Date.now(). */
-  readonly until?: number
-  readonly signal?: AbortSignal | undefined
-}
-
 function watchThread(store: Store, threadId: string): ThreadWatch {
-  let told = false
+  let hasChanged = false
   let wake = (): void => undefined
   const end = store.watch(threadId, () => {
-    told = true
+    hasChanged = true
     wake()
   })
   return {
-    reset: () => void (told = false),
-    async changed({ until, signal } = {}) {
-      if (told || signal?.aborted === true) return
+    reset: () => void (hasChanged = false),
+    async waitForChange(until) {
+      if (hasChanged) return
       let timer: NodeJS.Timeout | undefined
       await new Promise<void>((resolve) => {
         wake = resolve
-        signal?.addEventListener('abort', wake, { once: true })
-        if (until !== undefined) timer = setTimeout(wake, Math.max(0, until - Date.now()))
+        timer = setTimeout(wake, Math.max(0, until - Date.now()))
       })
       clearTimeout(timer)
-      signal?.removeEventListener('abort', wake)
     },
     end,
   }
 }
 
-/** So many are told in one sentence. */
+/** The number of requests that one sentence names. */
 const TOLD = 3
 const PAGE = 100
 
-/** The end of a sentence: which subagents below a thread wait for somebody, and for what; empty if none does. */
+/** Describes which subagents below a thread wait for an answer, and for which: the end of a sentence, empty if none waits. */
 async function describeWaitingBelow(context: ClientContext, threadId: string): Promise<string> {
   const store = await context.store()
   const waiting = await store.read(async (db) => {
@@ -218,14 +216,14 @@ async function describeWaitingBelow(context: ClientContext, threadId: string): P
   return [...waiting.slice(0, TOLD), ...more].map((sentence) => `; ${sentence}`).join('')
 }
 
-/** Names alone: the error may be logged (T5). */
+/** Describes a request by names alone: the error may be logged (T5). */
 function describeRequest({ id, agent }: ThreadNode, { request }: ListedRequest): string {
   const { kind, tool_name: tool, id: requestId } = request
   const what = { approval: 'leave to run', call: 'the result of', variables: 'variables' }[kind]
   return `subagent ${agent} (${id}) waits for ${what}${tool === null ? '' : ` ${tool}`} (request ${requestId})`
 }
 
-/** What came of a thread's last run. */
+/** The outcome of a thread's last run. */
 export interface RunResult {
   readonly status: ThreadStatus
   /** Null if the thread never ran; so are `reason`, `reply` and `session`. */
@@ -236,7 +234,7 @@ export interface RunResult {
   /** How a session tool ended the run, with its text and files. */
   readonly session: SessionEnd | null
   readonly steps: number
-  /** Of the thread's newest event: `events({ after })` goes on from here. */
+  /** The sequence of the thread's newest event: `events({ after })` goes on from here. */
   readonly lastSequence: number
   /** Cost in millionths of a dollar; null when a price is unknown. */
   readonly usage: RunUsage
@@ -259,22 +257,22 @@ async function readRunResult(db: Reader, threadId: string, status: ThreadStatus)
   }
 }
 
-/** Queries at a time: each may wake a thread that a worker does not have in memory. */
+/** The number of queries at a time: each may make a worker replay a thread that it does not have in its cache. */
 const AT_A_TIME = 20
 
-/** A look at one thread, and the sequence of its last event before it. */
+/** A look at one thread, with the sequence of the thread's last event before the look. */
 export interface DatedLook extends Look {
   readonly before: number
 }
 
-/** A thread and the open ones below it, each at its own moment. */
+/** Looks at a thread and the open threads below it, each at its own moment. */
 export interface TreeLook {
   readonly top: DatedLook
-  /** By thread id, the top too. */
+  /** The looks by thread id, also the one at the top. */
   readonly all: ReadonlyMap<string, DatedLook>
 }
 
-/** Goes on below a thread that was looked at, until one is busy. */
+/** Looks at the threads below an idle one, until one of them is busy. */
 async function lookAtTree(context: ClientContext, top: DatedLook, patience: number): Promise<TreeLook> {
   const store = await context.store()
   const open = await store.read((db) => openThreadsBelow(db, top.snapshot.threadId))
@@ -290,41 +288,41 @@ async function lookAtTree(context: ClientContext, top: DatedLook, patience: numb
   return { top, all }
 }
 
-/** The first thread of a tree that is not idle, or whose subagent's report is on its way. */
+/** Finds a thread of a tree that is not idle, or that is about to get the report of a subagent. */
 export function findBusy({ all }: TreeLook): DatedLook | undefined {
   const looks = [...all.values()]
   const isOwed = (look: Look): boolean => look.owed.some((id) => mayReport(all.get(id)))
   return looks.find((look) => !isIdle(look)) ?? looks.find(isOwed)
 }
 
-/** One that was not looked at is closed: its report was made before. */
+/** Whether the report of a subagent is on its way. A subagent without a look is closed, and made its report before. */
 function mayReport(child: Look | undefined): boolean {
   return child === undefined || isReporting(child)
 }
 
 /**
- * Nothing happened in any thread from one look to the next: they were all idle at once, in between. Threads talk to each
- * other, so that one may have been woken by another after it was looked at.
+ * Whether nothing happened in any thread between two looks at a tree, so that all threads were idle at the same moment. One
+ * look is not enough: threads send each other messages, so one may have been woken by another after its own look.
  */
 export function isUnchanged(earlier: TreeLook | null, later: TreeLook): boolean {
   return [...later.all].every(([id, { snapshot }]) => earlier?.all.get(id)?.before === snapshot.lastSequence)
 }
 
-/** Nothing is queued and nothing runs. Once stopped or closed a thread is idle, whatever waits in it. */
+/** Whether nothing is queued and nothing runs. A stopped or closed thread is idle, whatever waits in it. */
 export function isIdle({ snapshot, silent }: Look): boolean {
-  // Nobody who knows has answered: the recorded state may be older than the last message.
+  // The workflow has not answered, and the recorded state may be older than the last message.
   if (silent) return false
   const { status, queue, stale } = snapshot
-  // A workflow that says so is about to close; what it still writes belongs to the result.
+  // A workflow that answers with this status is about to close; what it still writes belongs to the result.
   if (CLOSED.has(status)) return stale
-  // Parked: what is queued waits for somebody.
+  // Items of a parked thread wait until somebody continues it.
   if (PARKED.has(status)) return true
   return queue.length === 0 && status !== 'running' && status !== 'waiting_resource'
 }
 
 /**
- * Whether an idle subagent whose answer is owed to its parent will bring it by itself: it has ended its work, and tells
- * so; or it was killed, and its parent will find it. One that waits for somebody, or has yet to take the call, will not.
+ * Whether an idle subagent that owes its parent an answer will send it without further input: it has ended its work and
+ * reports, or it was killed and its parent will find that. One that waits for somebody, or has yet to take the call, will not.
  */
 export function isReporting({ snapshot: { status, queue, pending } }: Look): boolean {
   if (status === 'lost') return true
