@@ -42,7 +42,7 @@ async function assertAgent({ threads }: CommandContext, agent: string): Promise<
 const LOOK = 1000
 
 const NOBODY =
-  '(No worker has answered yet: what you say is kept until one runs. A second Ctrl-C ends the wait.)'
+  '(No worker has answered yet: what you write is kept until one runs. A second Ctrl-C ends the wait.)'
 const QUESTION = '(Somebody has to answer a question: an empty line shows it.)'
 
 interface Conversation extends CommandContext {

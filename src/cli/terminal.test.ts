@@ -10,7 +10,7 @@ test('a line typed while nothing is asked answers nothing', async () => {
   input.write('no\n')
   expect(await answer).toBe('no')
   expect(shown()).toContain('it was not sent')
-  // What was typed may be a secret.
+  // The typed line may be a secret.
   expect(shown()).not.toContain('y\n')
   terminal.close()
 })

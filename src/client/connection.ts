@@ -190,7 +190,7 @@ async function listSearchAttributes(
 function formatWarning(missing: readonly SearchAttribute[], namespace: string): string {
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${type}`).join(' ')
   return (
-    `Threads are not listed by ${missing.map(({ name }) => name).join(', ')} in Temporal, which does not know these ` +
-    `search attributes. To add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
+    `Threads are not listed by ${missing.map(({ name }) => name).join(', ')} in Temporal, where these search ` +
+    `attributes are not registered. To add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
   )
 }

@@ -38,16 +38,16 @@ const request: PendingRequest = {
 }
 const asked = { id: 'approval_1', kind: 'approval', toolName: 'refund_order', requestedAt: 5 }
 
-test('what the workflow waits for comes with its arguments', () => {
+test('a request of the workflow comes with its arguments', () => {
   const snapshot = buildLiveSnapshot({ ...control, pending: [asked] }, { ...rows, requests: [request] })
   expect(snapshot).toMatchObject({ status: 'waiting_permission', stale: false, pending: [request] })
 })
 
-test('a request that the workflow has not heard of is not listed', () => {
+test('a request that the workflow has not received is not listed', () => {
   expect(buildLiveSnapshot(control, { ...rows, requests: [request] }).pending).toEqual([])
 })
 
-test('an answer that the workflow has not heard of leaves it listed', () => {
+test('an answer that the workflow has not received leaves its request listed', () => {
   const pending = [asked, { id: 'v', kind: 'variables', toolName: null, requestedAt: 6 }]
   expect(buildLiveSnapshot({ ...control, pending }, rows).pending).toEqual([
     { id: 'approval_1', kind: 'approval', toolName: 'refund_order', requestedAt: 5_000 },

@@ -32,7 +32,7 @@ export async function reopenThread(
   { limits }: ReopenThread = {},
 ): Promise<void> {
   for (let trial = 0; trial < TRIALS; trial += 1) if (await tryReopen(context, threadId, limits)) return
-  throw conflictError(threadId, 'is written to by somebody: try again when its workers are idle')
+  throw conflictError(threadId, 'changes all the time: try again when its workers are idle')
 }
 
 /** False: the thread changed in between. */
@@ -41,7 +41,7 @@ async function tryReopen(context: ClientContext, threadId: string, limits?: Thre
   const thread = await store.read((db) => requireOpenThread(db, threadId))
   const workflow = await describeWorkflow(context, threadId)
   if (workflow.state === 'open') {
-    if (!workflow.reopened) throw conflictError(threadId, 'runs in Temporal: nothing is to be opened again')
+    if (!workflow.reopened) throw conflictError(threadId, 'runs in Temporal: there is nothing to reopen')
     await signalWaitingItems(context, thread, parkedTimeOf(thread))
     return true
   }

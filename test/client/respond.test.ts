@@ -219,7 +219,7 @@ describe('a result before its question', () => {
   test('may not be an approval, which nobody was asked for', async () => {
     const thread = await underWay()
     for (const name of [id, `approval_${id}`])
-      await expect(thread.respond(name, { approved: true })).rejects.toThrow('nobody was asked about yet')
+      await expect(thread.respond(name, { approved: true })).rejects.toThrow('has not asked for yet')
     await expect(thread.respond(id, { env: { A: 'b' } })).rejects.toThrow('no request of this id')
   })
 

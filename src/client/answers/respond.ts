@@ -140,7 +140,7 @@ async function goneError(context: ClientContext, { thread_id: threadId, id }: Pe
 function invalidAnswerError({ thread_id: threadId, id }: PendingRecord): MessageRejectedError {
   return new MessageRejectedError(
     threadId,
-    `Expected an answer that fits request "${id}", got one that its thread does not take: look at its snapshot.`,
+    `Expected an answer that fits request "${id}", got one that its thread does not accept: look at its snapshot.`,
   )
 }
 
@@ -213,7 +213,7 @@ async function findUnaskedRequest(
   if (kind === 'approval')
     throw new RequestNotFoundError(threadId, {
       id: requestId,
-      reason: 'an approval of a call that nobody was asked about yet',
+      reason: 'an approval that its call has not asked for yet',
     })
   const nothing = { digest: null, detail: null, approved: null, reason: null, answer: null } as const
   const asked = { kind: 'call', status: 'early', requested_at: 0, answered_at: null } as const
@@ -237,7 +237,7 @@ const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
 
 /** It names what a caller whose answer came later can do. */
 const OTHER_ANSWER =
-  'one that has another answer, which stays: variables can still be set (setEnv), anything else is told by a message'
+  'one that has another answer, which stays: variables can still be set (setEnv), anything else can be sent as a message'
 
 /** @throws RequestNotFoundError for a request that is closed, or has another answer */
 async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'again'> {

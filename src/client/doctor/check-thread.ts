@@ -224,7 +224,7 @@ async function checkEffects(doctor: Doctor, thread: ThreadRecord): Promise<reado
   const unknown = await findUnknownEffects(doctor, threadId, old)
   if ('findings' in unknown) return unknown.findings
   const orphaned: EffectRecord[] = []
-  for (const effect of unknown.effects) if (!(await isPossiblyPending(doctor, effect))) orphaned.push(effect)
+  for (const effect of unknown.effects) if (!(await isSenderAtWork(doctor, effect))) orphaned.push(effect)
   if (orphaned.length === 0) return []
   // Queried again, because a sender may have sent its last signal before its own state was read.
   const lost = await findUnknownEffects(doctor, threadId, orphaned)
@@ -262,7 +262,7 @@ async function findUnknownEffects(
 const RESTING: ReadonlySet<string> = new Set(['idle', 'stopped', 'blocked'])
 
 /** Whether a thread that scheduled the effect is at work, and may still send its signal. */
-async function isPossiblyPending(
+async function isSenderAtWork(
   { context }: Doctor,
   { thread_id: threadId, id }: EffectRecord,
 ): Promise<boolean> {

@@ -159,7 +159,7 @@ export async function explainSilence(context: ClientContext, threadId: string): 
   return `no worker answers on task queue "${silence.taskQueue}"; start one, or check its task queue`
 }
 
-/** Finds out what does not answer; a server that is away is told apart from a server without a worker. */
+/** Finds out what does not answer: a worker, the workflow, or the server itself. */
 async function findSilence(context: ClientContext, threadId: string): Promise<Silence> {
   try {
     const workflow = await describeWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT)
