@@ -105,7 +105,7 @@ async function announceQuestions(
 ): Promise<null> {
   let announced = 0
   for (;;) {
-    // The end of the question ends the pause.
+    // The signal ends the pause once the message is entered.
     await pause(LOOK, null, { signal }).catch(() => undefined)
     if (signal.aborted) return null
     const { length } = await requests.listOpen()
@@ -231,7 +231,7 @@ async function askForValues(
   return { env }
 }
 
-/** A question of a thread, or of one below or above it. */
+/** A request of a thread of the same tree. */
 type TreeRequest = PendingRequest & {
   readonly threadId: string
   /** The name of the subagent that asks; null for the thread of the conversation. */

@@ -9,7 +9,7 @@ const PAGE = 500
 /** Only the newest errors are shown; `--events` shows the errors of all events. */
 const SHOWN_ERRORS = 10
 
-/** Shows what the Temporal UI cannot: the content of a thread. */
+/** Shows the content of a thread, which the Temporal UI does not have. */
 export const inspect: Command = {
   usage: '<thread> [--events] [--follow]',
   summary:
@@ -87,7 +87,7 @@ async function readErrorOf(thread: ThreadHandle, { payload }: ThreadEvent): Prom
   return error === undefined ? [] : errorWords(error)
 }
 
-/** All threads below one, each under the one that started it. */
+/** Formats all threads below a thread, each under the one that started it. */
 function treeLines({ children }: ThreadTree): readonly string[] {
   return section('Children', linesOf(children, ''))
 }

@@ -189,7 +189,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   }
 }
 
-/** The package's own file is two folders up, from the sources as from what is built of them. */
+/** Reads the version from package.json, which is two folders above both the source and the built file. */
 async function packageVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   // Our own file has this shape.

@@ -4,7 +4,7 @@ import type { MessagePrompt } from './terminal.js'
 
 /** Shows the events of a thread, whoever caused them. */
 interface ThreadWatch {
-  /** Whether a run has been seen to start and not to end. */
+  /** True after the event of a run's start, until the event of its end. */
   readonly running: boolean
   /** Resolves when all events up to this sequence are shown. */
   waitUntilShown(sequence: number): Promise<void>

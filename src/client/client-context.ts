@@ -21,7 +21,7 @@ export interface ClientContext {
 
 /** Something that keeps a thread from going on, reported before the thread has failed. */
 export interface ThreadNotice {
-  /** For programs; later versions add codes. */
+  /** For programs to compare; later versions add codes. */
   readonly code: 'no_answer' | 'unknown_agent' | 'missing_definition' | 'activity_fails' | (string & {})
   readonly threadId: string
   /** For people: what was expected, what there is instead, and what to do. */
@@ -31,7 +31,7 @@ export interface ThreadNotice {
 /** Receives the notices. */
 export type OnNotice = (notice: ThreadNotice) => void
 
-/** The thread's row. @throws ThreadNotFoundError */
+/** Reads the row of a thread. @throws ThreadNotFoundError */
 export async function requireThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
@@ -39,7 +39,7 @@ export async function requireThread(db: Reader, threadId: string): Promise<Threa
 }
 
 /**
- * The row of a thread that still accepts work. The row alone decides, also after Temporal forgot the workflow (T8).
+ * Reads the row of a thread that still accepts work. The row alone decides, even after Temporal has deleted the history (T8).
  * @throws ThreadNotFoundError, ThreadTerminatedError
  */
 export async function requireOpenThread(db: Reader, threadId: string): Promise<ThreadRecord> {

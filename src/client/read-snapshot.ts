@@ -108,7 +108,7 @@ export function buildLiveSnapshot(control: ControlSnapshot, rows: SnapshotRows):
 }
 
 /**
- * The workflow decides what it waits for: the row of a request is closed as soon as it is answered, before the workflow
+ * The workflow decides what it waits for: the row of a request stops being open once it is answered, before the workflow
  * receives the answer.
  */
 function findWaitingRequest(

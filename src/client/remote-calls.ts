@@ -110,11 +110,11 @@ export interface ClaimRemoteCall extends RemoteKey {
 
 /** A call as its worker gets it. */
 export interface ClaimedCall {
-  /** Allows to read and write files of the call, and to answer it; kept nowhere. */
+  /** Allows to read and write files of the call, and to answer it. Only its digest is stored. */
   readonly token: string
-  /** The end of the tool's time. */
+  /** When the time of the tool ends. */
   readonly deadline: Micros
-  /** The end of the token's validity. */
+  /** When the token expires. */
   readonly expiresAt: Micros
   readonly tool: string
   /** From 1: how often the call was claimed. */

@@ -120,7 +120,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return this.get(await createThread(this.#context, options))
   }
 
-  /** Makes no call. */
+  /** Returns the handle of a thread without a call. */
   get(threadId: string): ThreadHandle<R> {
     return createThreadHandle<R>(this.#context, threadId)
   }
@@ -187,7 +187,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return remoteCalls(this.#context)
   }
 
-  /** Closes the store, and the connection if it is our own. */
+  /** Closes the store, and the connection unless the caller passed its own client. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

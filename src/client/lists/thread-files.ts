@@ -14,7 +14,7 @@ export interface FileRange {
   readonly end?: number
 }
 
-/** A file, or a part of it, that is read as it is iterated. */
+/** A file, or a part of it, whose bytes are read while they are iterated. */
 export interface FileStream {
   readonly file: FileRecord
   /** The range of the bytes in `data`; `end` is not included. */
