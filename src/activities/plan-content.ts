@@ -1,6 +1,6 @@
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
-import type { CallModelInput } from '../protocol/activities.js'
+import type { CallInput, CallModelInput } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
 import { sidePlanOf } from '../protocol/plan.js'
 import type { Side } from '../protocol/plan.js'
@@ -49,6 +49,17 @@ export function promptNamed(content: PlanContent, name: string): PromptContent &
   const prompt = content.prompts[name]
   if (prompt === undefined) throw new Error(`The plan has no prompt ${name}.`)
   return { ...prompt, name }
+}
+
+/** The prompt whose answer contains the call: the last prompt of its path, else the prompt of its side. */
+export function activePrompt(
+  content: PlanContent,
+  { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,
+): PromptContent & { readonly name: string } {
+  const name = promptPath.at(-1)
+  const prompt =
+    name !== undefined && Object.hasOwn(content.prompts, name) ? content.prompts[name] : undefined
+  return name === undefined || prompt === undefined ? promptOf(content, side) : { ...prompt, name }
 }
 
 /**

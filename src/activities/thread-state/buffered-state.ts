@@ -11,11 +11,16 @@
  * B2: after `close` every member throws, and the context no longer changes.
  * B3: `commit` can run again after a rollback and writes the same rows.
  */
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ExecutionState, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
+import type { CallInput } from '../../protocol/activities.js'
+import { runIdOf } from '../../protocol/ids.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
+import { toMicros } from '../../protocol/time.js'
+import type { Millis } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
@@ -23,6 +28,7 @@ import { registeredChildren } from '../../store/threads/thread-tree.js'
 import { readRunContext, writeRunContext } from '../../store/threads/runs.js'
 import type { RunKey } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
+import { activePrompt } from '../plan-content.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
 import type { StoredContent } from './files.js'
@@ -35,8 +41,6 @@ import { createRelatives } from './relatives.js'
 import { jsonProblem } from './strict-json.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { Relative, StatePlace } from './thread-overlays.js'
-import type { Millis } from '../../protocol/time.js'
-import { toMicros } from '../../protocol/time.js'
 
 export interface BufferedStateOptions {
   readonly dependencies: ActivityDependencies
@@ -158,6 +162,41 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
       return { operations: [...operations, ...others.operations], moved }
     },
   }
+}
+
+interface OpeningState {
+  readonly input: CallInput
+  readonly content: PlanContent
+  /** Absent where no tool can be invoked, as in a check before the call. */
+  readonly invokeTool?: InvokeTool
+  readonly messageHooks?: MessageHooks
+  /** The ids of the code's writes derive from it. @default the call's id */
+  readonly originId?: string
+}
+
+/** Opens the thread's state for the code of a call. */
+export function openCallState(
+  dependencies: ActivityDependencies,
+  { input, content, invokeTool, messageHooks, originId = input.callId }: OpeningState,
+  abortSignal: AbortSignal,
+): Promise<BufferedState> {
+  const { threadId, agent, now, run, step, side, sideSteps, promptPath } = input
+  const path = promptPath.length === 0 ? [activePrompt(content, input).name] : promptPath
+  return openBufferedState({
+    ...{ dependencies, threadId, agent, now, content },
+    origin: { kind: 'call', id: originId, run, step, side },
+    ...(invokeTool === undefined ? {} : { invokeTool }),
+    ...(messageHooks === undefined ? {} : { messageHooks }),
+    execution: {
+      flowId: runIdOf(run),
+      currentSide: side,
+      promptPath: path,
+      stepCount: step,
+      sideAStepCount: sideSteps.a,
+      sideBStepCount: sideSteps.b,
+      abortSignal,
+    },
+  })
 }
 
 async function readThread({

@@ -4,7 +4,7 @@
  * This file owns: which members exist; the access of each to its thread; whether it is synchronous; which of its arguments
  * are redacted; whether a hook may use it on a subagent that has not started.
  *
- * It does not own: the implementation of a member (messages.ts, files.ts, file-members.ts, values.ts, work.ts,
+ * It does not own: the implementation of a member (messages.ts, files.ts, file-members.ts, work.ts,
  * thread-overlays.ts); the commit (buffered-state.ts); the other interpreters of the table: another thread (relatives.ts),
  * an endpoint (endpoint-state.ts), one hook or tool (hooks/guarded-state.ts).
  *
@@ -68,9 +68,6 @@ interface ChangingRow {
 }
 
 type Row = ReadingRow | LookupRow | ChangingRow
-
-/** The access of a member to its thread. */
-export type Access = Row['access']
 
 /** Members without `sync` return a promise; those with it throw synchronously. */
 type RowOf<Member> = Member extends (...given: never) => infer Result
@@ -180,14 +177,10 @@ export function methodOf(methods: Methods, name: MethodName): Method {
   return methods[name] as Method
 }
 
-/** All members of the state of one thread, before a call's rules wrap them. */
-export interface MemberParts {
+/** One thread behind the gate of one call. */
+interface StateParts {
   readonly known: Properties
   readonly methods: Methods
-}
-
-/** One thread behind the gate of one call. */
-interface StateParts extends MemberParts {
   readonly gate: CallGate
   readonly redactor: Redactor
 }

@@ -27,7 +27,6 @@ import type { ActivityDependencies } from '../activity.js'
 import type { VariableScope } from '../variables/variables.js'
 import type { BufferedWrite, Written } from './journal.js'
 import { createThreadState, makeMethods, methodOf } from './members.js'
-import type { Access } from './members.js'
 import { commitParts, openParts } from './thread-overlays.js'
 import type { Relative, StatePlace } from './thread-overlays.js'
 import type { Micros } from '../../protocol/time.js'
@@ -251,13 +250,7 @@ type Rule = <Given extends readonly unknown[], Result>(
 ) => (...given: Given) => Result
 
 /** Returns the rules for members on another thread, by access (R3). An access without a rule does not compile. */
-function rulesOf({
-  threadId,
-  isClosed,
-  isDeferred,
-  onWrite,
-  countSignal,
-}: RelativeLimits): Readonly<Record<Access, Rule>> {
+function rulesOf({ threadId, isClosed, isDeferred, onWrite, countSignal }: RelativeLimits) {
   const allow: Rule = (work) => work
   const write: Rule =
     (work) =>

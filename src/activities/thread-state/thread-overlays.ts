@@ -1,33 +1,41 @@
 /**
  * One thread as one call sees it: the store with the call's writes so far.
  *
- * Owns: opening the overlays of one thread and composing their members; their common commit; the members that look up other
- * threads and the definitions of this process.
- * Does not own: each overlay (messages.ts, files.ts, values.ts, work.ts), the gate and redaction (members.ts), the lookup of
+ * Owns: opening the overlays of one thread and composing their members; their common commit; the overlay of values and
+ * variables; the members that look up other threads and the definitions of this process.
+ * Does not own: the other overlays (messages.ts, files.ts, work.ts), the gate and redaction (members.ts), the lookup of
  * other threads (relatives.ts).
+ *
+ * Invariants:
+ * V1: a value is kept as JSON, so later changes of the code's object have no effect.
+ * V2: the redactor gets each secret before the code does (T5).
+ * V3: a variable that is declared a secret is stored as one, whatever type the code passes.
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
+import type { Micros } from '../../protocol/time.js'
+import { variableNameProblem, variableValueProblem } from '../../protocol/values.js'
+import type { JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
-import type { Writer } from '../../store/store.js'
+import type { Store, Writer } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
+import { findVariables, getValue, putVariable, setValue } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 import { publishStatus } from '../publish-status.js'
 import type { Redactor } from '../variables/redactor.js'
-import type { VariableScope } from '../variables/variables.js'
+import { declaredType, resolveVariables } from '../variables/variables.js'
+import type { ResolvedVariable, VariableScope } from '../variables/variables.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files.js'
 import type { FilesOverlay } from './files.js'
 import { createJournal } from './journal.js'
 import type { BufferedWrite, CallGate, Journal, StateOrigin, Written } from './journal.js'
-import type { MemberParts } from './members.js'
+import type { createThreadState } from './members.js'
 import { createMessagesOverlay } from './messages.js'
-import { kindOf } from './strict-json.js'
-import { createValuesOverlay } from './values.js'
+import { jsonCopy, kindOf } from './strict-json.js'
 import { createWorkOverlay } from './work.js'
-import type { Micros } from '../../protocol/time.js'
 
 /** The thread to open, and the call that opens it. */
 export interface StatePlace {
@@ -52,6 +60,9 @@ export interface StatePlace {
   readonly onNotified: (content: string) => void
   readonly now: Micros
 }
+
+/** All members of the state of one thread, before a call's rules wrap them. */
+type MemberParts = Pick<Parameters<typeof createThreadState>[0], 'known' | 'methods'>
 
 /** The open overlays of one thread. */
 interface OpenParts extends MemberParts {
@@ -213,4 +224,119 @@ function requireDefinition<Definition>(
 ): Definition {
   if (definition !== undefined) return definition
   throw new Error(`Expected the name of a registered ${kind}, got "${String(name)}", which is none.`)
+}
+
+/** Keys are in an index of the database, which bounds their length. */
+const KEY_LENGTH = 256
+
+/** A thread's values and variables as one call sees them. */
+interface ValuesOverlay {
+  readonly members: ValueMembers & VariableMembers
+  /** Commits the values; variables are writes of the journal. */
+  readonly commit: (tx: Writer) => Promise<void>
+}
+
+type ValueMembers = Pick<ThreadState, 'getValue' | 'setValue'>
+
+type VariableMembers = Pick<ThreadState, 'env' | 'envType' | 'setEnv'>
+
+interface ValuesOverlayOptions {
+  readonly dependencies: ActivityDependencies
+  readonly scope: VariableScope
+  readonly journal: Journal
+  /** Gets each secret (V2). */
+  readonly redactor: Redactor
+  readonly now: Micros
+}
+
+function createValuesOverlay(options: ValuesOverlayOptions): ValuesOverlay {
+  const { commit, ...values } = createBufferedValues(options.dependencies.store, options.scope.threadId)
+  return { members: { ...values, ...createVariableMembers(options) }, commit }
+}
+
+function createBufferedValues(store: Store, threadId: string): ValueMembers & Pick<ValuesOverlay, 'commit'> {
+  /** JSON texts (V1); undefined for a deleted value. */
+  const written = new Map<string, string | undefined>()
+  return {
+    async getValue(key) {
+      assertKey(key)
+      if (!written.has(key)) return (await store.read((db) => getValue(db, threadId, key))) ?? null
+      return parse(written.get(key)) ?? null
+    },
+    async setValue(key, value) {
+      assertKey(key)
+      written.set(
+        key,
+        value === undefined ? undefined : JSON.stringify(jsonCopy(value, `the value of "${key}"`)),
+      )
+    },
+    async commit(tx) {
+      for (const [key, text] of written) await setValue(tx, { threadId, key, value: parse(text) })
+    },
+  }
+}
+
+function parse(text: string | undefined): JsonValue | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as JsonValue)
+}
+
+function assertKey(key: unknown): void {
+  if (typeof key === 'string' && key.length > 0 && key.length <= KEY_LENGTH) return
+  const came = typeof key === 'string' ? `one of ${key.length}` : typeof key
+  throw new Error(`Expected the key of a value to be a text of 1 to ${KEY_LENGTH} characters, got ${came}.`)
+}
+
+function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
+  const { dependencies, scope, journal, redactor, now } = options
+  const { store } = dependencies
+  const { threadId } = scope
+  const written = new Map<string, ResolvedVariable>()
+
+  async function find(name: string): Promise<ResolvedVariable | undefined> {
+    const problem = variableNameProblem(name)
+    if (problem !== undefined) throw new Error(problem)
+    return written.get(name) ?? (await resolveVariables(dependencies, scope, [name])).get(name)
+  }
+
+  /** Returns the type under which the variable is stored (V3). */
+  async function typeFor(name: string, given: unknown): Promise<ResolvedVariable['type']> {
+    if (given !== undefined && given !== 'text' && given !== 'secret')
+      throw new Error('Expected the type of setEnv to be "text" or "secret", got something else.')
+    const declared = declaredType(scope, name)
+    if (declared === 'secret') return 'secret'
+    if (given !== undefined) return given
+    const known = written.get(name) ?? (await store.read((db) => findVariables(db, threadId, [name])))[0]
+    return known?.type ?? declared ?? 'secret'
+  }
+
+  function disclose(name: string, type: ResolvedVariable['type'], value: string): string {
+    if (type === 'secret') redactor.note(name, value)
+    return value
+  }
+
+  return {
+    async env(name) {
+      const found = await find(name)
+      if (found !== undefined) return disclose(name, found.type, found.open())
+      throw new Error(
+        `Expected the variable "${name}" to have a value, got none: set it on the thread, in the worker's env, ` +
+          'or in the env of the agent or the prompt.',
+      )
+    },
+    envType: async (name) => (await find(name))?.type ?? declaredType(scope, name) ?? 'secret',
+    async setEnv(name, value, { type: wanted } = {}) {
+      const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
+      if (problem !== undefined) throw new Error(problem)
+      const type = await typeFor(name, wanted)
+      // Without a key on this worker this throws to the code here, and not at the commit.
+      if (type === 'secret') store.secrets.seal('', { threadId, name })
+      // A text is stored in plain form and may get into prompts, so it must contain no secret.
+      const kept = type === 'secret' ? disclose(name, type, value) : redactor.redact(value)
+      journal.add(async (tx) => {
+        await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })
+        return { operations: [{ kind: 'set_env' }] }
+      })
+      written.set(name, { type: declaredType(scope, name) ?? type, open: () => kept })
+    },
+  }
 }

@@ -1,16 +1,14 @@
-import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
-import { runIdOf } from '../../protocol/ids.js'
 import type { ActivityDependencies } from '../activity.js'
 import { createHookBatch } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { messageHooks } from '../hooks/message-hooks.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { promptOf } from '../plan-content.js'
 import { callScope, microseconds } from '../scope.js'
-import { openBufferedState } from '../thread-state/buffered-state.js'
+import { openCallState } from '../thread-state/buffered-state.js'
 import type { BufferedState, InvokeTool } from '../thread-state/buffered-state.js'
-import type { MessageHooks } from '../thread-state/messages.js'
+import { activePrompt } from '../plan-content.js'
 
 interface Calling {
   readonly input: CallInput
@@ -64,50 +62,4 @@ export async function openHookedCall(
     ...(hooked === undefined ? {} : { messageHooks: hooked }),
   }
   return { state: await hooks.state(), hooks }
-}
-
-interface OpeningState {
-  readonly input: CallInput
-  readonly content: PlanContent
-  /** Absent where no tool can be invoked, as in a check before the call. */
-  readonly invokeTool?: InvokeTool
-  readonly messageHooks?: MessageHooks
-  /** The ids of the code's writes derive from it. @default the call's id */
-  readonly originId?: string
-}
-
-/** Opens the thread's state for the code of a call. */
-export function openCallState(
-  dependencies: ActivityDependencies,
-  { input, content, invokeTool, messageHooks, originId = input.callId }: OpeningState,
-  abortSignal: AbortSignal,
-): Promise<BufferedState> {
-  const { threadId, agent, now, run, step, side, sideSteps, promptPath } = input
-  const path = promptPath.length === 0 ? [activePrompt(content, input).name] : promptPath
-  return openBufferedState({
-    ...{ dependencies, threadId, agent, now, content },
-    origin: { kind: 'call', id: originId, run, step, side },
-    ...(invokeTool === undefined ? {} : { invokeTool }),
-    ...(messageHooks === undefined ? {} : { messageHooks }),
-    execution: {
-      flowId: runIdOf(run),
-      currentSide: side,
-      promptPath: path,
-      stepCount: step,
-      sideAStepCount: sideSteps.a,
-      sideBStepCount: sideSteps.b,
-      abortSignal,
-    },
-  })
-}
-
-/** The prompt whose answer contains the call: the last prompt of its path, else the prompt of its side. */
-export function activePrompt(
-  content: PlanContent,
-  { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,
-): PromptContent & { readonly name: string } {
-  const name = promptPath.at(-1)
-  const prompt =
-    name !== undefined && Object.hasOwn(content.prompts, name) ? content.prompts[name] : undefined
-  return name === undefined || prompt === undefined ? promptOf(content, side) : { ...prompt, name }
 }
