@@ -1,3 +1,5 @@
+import { WorkflowNotFoundError } from '@temporalio/common'
+
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelLimits } from '../model/stream-answer.js'
@@ -46,4 +48,15 @@ export async function withHeartbeats<T>(work: (signal: AbortSignal) => Promise<T
 export function assertStoppedByUser(): void {
   const details = Context.current().cancellationDetails
   if (details !== undefined && !details.cancelRequested) throw failure('Worker.Shutdown')
+}
+
+/** Returns Temporal's status of a closed or unknown child; null while it runs. */
+export async function findCloseStatus(reference: string): Promise<string | null> {
+  try {
+    const { status } = await Context.current().client.workflow.getHandle(reference).describe()
+    return status.name === 'RUNNING' || status.name === 'PAUSED' ? null : status.name.toLowerCase()
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'not_found'
+    throw error
+  }
 }

@@ -1,16 +1,14 @@
-import { WorkflowNotFoundError } from '@temporalio/common'
 import type { CheckChildrenAnswer, CheckChildrenInput } from '../../protocol/end-activities.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { ChildReport } from '../../protocol/messages.js'
+import type { Micros } from '../../protocol/time.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import { closeChild, findChild, findChildName, missedReports } from '../../store/threads/children.js'
-import { withHeartbeats } from '../activity.js'
+import { findCloseStatus, withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { Context } from '../temporal-activity.js'
-import type { Micros } from '../../protocol/time.js'
 
 /**
  * The activity `checkChildren`: finds children whose close event can no longer reach their parent, and reports that did
@@ -37,17 +35,6 @@ export async function checkChildren(
     }
     return { type: 'checked', closed, ...(missed.length > 0 && { missed }) }
   })
-}
-
-/** Returns Temporal's status of a closed or unknown child; null while it runs. */
-export async function findCloseStatus(reference: string): Promise<string | null> {
-  try {
-    const { status } = await Context.current().client.workflow.getHandle(reference).describe()
-    return status.name === 'RUNNING' || status.name === 'PAUSED' ? null : status.name.toLowerCase()
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'not_found'
-    throw error
-  }
 }
 
 interface ClosedChild {

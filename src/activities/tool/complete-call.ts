@@ -3,36 +3,48 @@ import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CompleteCallAnswer, CompleteCallInput, Frame } from '../../protocol/activities.js'
 import { modelOperationId, resultOperationId } from '../../protocol/ids.js'
 import { CUT_OFF } from '../../protocol/message.js'
+import {
+  findRemoteCall,
+  finishRemoteCall,
+  forgetRemoteSecrets,
+  isAnswered,
+  openRemoteVariables,
+  openResult,
+} from '../../store/calls/remote-calls.js'
+import type { RemoteAnswerRow, RemoteRecord, UnansweredRow } from '../../store/calls/remote-calls.js'
 import { closeRequests, findRequest } from '../../store/calls/requests.js'
 import { nestedToolCalls } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { FileError } from '../../store/files/file-checks.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import { findOperation } from '../../store/operations.js'
-import type { Reader, Store } from '../../store/store.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { loadPlan, waitForDefinition } from '../plan-content.js'
+import { microseconds } from '../scope.js'
 import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
 import { callHooks, openHookedCall } from './call-hooks.js'
-import { failureResult, successResult } from './call-result.js'
+import { failureResult, successResult, unknownResult } from './call-result.js'
+import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import type { CompletedCall } from './commit-result.js'
 import { frameReport, subpromptOf } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
 import { beginCall } from './held-call.js'
 import type { HeldCall } from './held-call.js'
-import { resultOfRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 
 /**
  * The activity `completeCall`: the result of a call that did not end with its own activity. The result comes from the
  * call's children, its nested step, a worker in another language, or from outside.
- * Owns: the second half of such a call: its operation, and the result for each kind of completion.
+ * Owns: the second half of such a call: its operation, the result for each kind of completion, and the close of the
+ * remote row.
  * Does not own: the commit (`commit-result.ts`), and the decision that a call is complete, which the workflow makes.
  * The activity changes nothing outside of the store, so an interrupted attempt runs again (T4).
  */
@@ -193,4 +205,91 @@ function argumentsOf(
   if (tool === undefined) waitForDefinition()
   const parsed = parseArguments(tool?.args, text)
   return parsed.ok ? parsed.args : {}
+}
+
+/** The result of a call that the other worker has finished or abandoned. From now on the row accepts no answer. */
+async function resultOfRemote(
+  dependencies: ActivityDependencies,
+  { input, content, call, hooks }: Completing,
+): Promise<CompletedCall> {
+  const { store } = dependencies
+  const remote = await closeRemote(store, input)
+  const { threadId, callId } = input
+  const ending = (tx: Writer) => forgetRemoteSecrets(tx, { threadId, callIds: [callId] })
+  if (!isAnswered(remote)) return { result: resultWithoutAnswer(remote), alongside: { hooks, ending } }
+  const opened = await openHookedCall(
+    dependencies,
+    { input, content, originId: call.operation.id },
+    new AbortController().signal,
+  )
+  // The secrets come first: both files and text come from the other worker and need redaction.
+  noteSecrets(store, { call, remote, state: opened.state })
+  const problem = await placeFiles(opened.state, remote)
+  if (problem !== null)
+    return { result: failureResult(problem, 'invalid_file'), alongside: { hooks, ending } }
+  const answered = readAnswer(store, { call, remote, state: opened.state })
+  const result = await toCallResult(store, { call, ...opened, args: remote.args, content, result: answered })
+  return { result, alongside: { hooks: opened.hooks, isStateOfCall: true, ending } }
+}
+
+type State = Awaited<ReturnType<typeof openHookedCall>>['state']
+
+interface Answered {
+  readonly call: HeldCall
+  readonly remote: RemoteRecord & { readonly answer: RemoteAnswerRow }
+  readonly state: State
+}
+
+/** T5: the answer of the worker is redacted by the secrets that the worker got. */
+function noteSecrets(store: Store, { call, remote, state }: Answered): void {
+  for (const { name, value, secret } of openRemoteVariables(store.secrets, call.input, remote))
+    if (secret) state.redactor.note(name, value)
+}
+
+function readAnswer(store: Store, { call, remote, state }: Answered): unknown {
+  const { threadId, callId } = call.input
+  const key = { threadId, callId }
+  const { result } = remote.answer
+  if (result === null) throw new Error(`Expected the call ${callId} to wait for its end, but it has ended.`)
+  return state.redactor.redactJson(openResult(store.secrets, key, result))
+}
+
+/** T9: the files of the call get their paths with its result. Returns the reason if a file cannot have its path. */
+async function placeFiles(state: State, { files }: RemoteRecord): Promise<string | null> {
+  const { redact } = state.redactor
+  try {
+    for (const [path, { digest, size, mimeType }] of Object.entries(files))
+      await state.place(redact(path), {
+        ...{ blob: digest, size, mimeType: redact(mimeType) },
+        ...{ width: null, height: null, metadata: null },
+      })
+    return null
+  } catch (error) {
+    if (FileError.isInstance(error)) return error.message
+    throw error
+  }
+}
+
+/** T4: a closed row refuses a later answer, so that the result that the model reads stays true. */
+async function closeRemote(store: Store, input: CompleteCallInput): Promise<RemoteRecord> {
+  const { threadId, callId } = input
+  return store.write(async (tx) => {
+    const record = await findRemoteCall(tx, { threadId, callId })
+    if (record === null) throw new Error(`Expected a row of the remote call ${callId}, found none.`)
+    if (record.state === 'finished') return record
+    const answer: UnansweredRow = { type: 'unanswered', taken: record.state === 'started' }
+    await finishRemoteCall(tx, { threadId, callId }, { record, answer, now: microseconds(input) })
+    return { ...record, state: 'finished', answer }
+  })
+}
+
+function resultWithoutAnswer({ answer, idempotent, attempt, tool, taskQueue }: RemoteRecord): CallResult {
+  const isTaken = answer !== null && 'taken' in answer && answer.taken === true
+  if (!isTaken)
+    return failureResult(
+      `No worker of task queue "${taskQueue}" took the call of "${tool}", so nothing has happened.`,
+      'not_taken',
+    )
+  if (!idempotent) return unknownResult()
+  return failureResult(`The tool "${tool}" was started ${attempt} times and did not answer.`, 'no_answer')
 }

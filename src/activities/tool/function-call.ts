@@ -1,43 +1,54 @@
 /**
  * A call of a function tool.
- * Owns: whether its code may run (again), its tries, and what each end of the code commits.
- * Does not own: the permission (`approval.ts`), a call that another worker runs (`remote-call.ts`), and what a tool's
- * answer becomes (`tool-result.ts`).
+ * Owns: whether its code may run (again), its tries, what each end of the code commits, and the remote row of a tool in
+ * another language, with the data that the other worker gets.
+ * Does not own: the permission (`approval.ts`), what a tool's answer becomes (`tool-result.ts`), and the result of a
+ * remote call (`complete-call.ts`).
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
-import type { ToolDefinition } from '../../definitions/tool.js'
+import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
 import type {
   ExecuteToolAnswer,
   ExecuteToolInput,
   PendingAnswer,
+  RemoteAnswer,
   ResultAnswer,
   Usage,
 } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { callHolder } from '../../store/calls/close-open-calls.js'
+import { insertRemoteCall, remoteSecretPlace } from '../../store/calls/remote-calls.js'
+import type { RemoteCall } from '../../store/calls/remote-calls.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-checks.js'
 import type { OperationRecord } from '../../store/operations.js'
+import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
+import { activeTraceparent } from '../../telemetry/spans.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { assertFitting, commit, finish, isStillHeld, previousHold, TooManyOperations } from '../operation.js'
+import { TooManyOperations, assertFitting, commit, finish, isStillHeld, previousHold } from '../operation.js'
+import { activePrompt } from '../plan-content.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { addUsage } from '../turn/request-log.js'
+import { resolveVariables } from '../variables/variables.js'
 import { checkPermission } from './approval.js'
 import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
@@ -47,7 +58,6 @@ import { commitResult } from './commit-result.js'
 import { beginCall, resolveRequest } from './held-call.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
-import { sendRemote } from './remote-call.js'
 import { toCallResult } from './tool-result.js'
 import { isPending } from './tool-values.js'
 
@@ -82,8 +92,8 @@ export async function executeFunction(
   }
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
-  // This activity only sends a remote call, so nothing has happened yet: `remote-call.ts` decides whether the call may
-  // be repeated.
+  // This activity only sends a remote call, so nothing has happened yet: `complete-call.ts` decides what the call
+  // becomes if the other worker does not answer.
   const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
   const onInterrupted = isRepeatable ? 'rerun' : 'report'
   const { callId: id, response } = input
@@ -322,4 +332,72 @@ async function storeQuestion(tx: Writer, call: HeldCall, hooks: HookBatch): Prom
   const payload = { requestId: callId, kind: 'call', toolName: row.name } as const
   await appendEvents(tx, { threadId, events: [fact('action.required', payload, scope)], now })
   return answer
+}
+
+interface Sending extends ToolRun {
+  readonly remote: RemoteActivity
+}
+
+/**
+ * Hands the call of a tool in another language to its worker, by the row that the worker claims
+ * (`store/calls/remote-calls.ts`). The workflow then schedules the activity of that worker.
+ * Nothing happens outside of the store before the other worker takes the call, so an interrupted first half runs again.
+ * After that the rule of local tools applies: an idempotent call is tried again, any other call is `unknown` (T4).
+ */
+async function sendRemote(
+  dependencies: ActivityDependencies,
+  sending: Sending,
+): Promise<RemoteAnswer | ResultAnswer> {
+  const { store } = dependencies
+  const { call, remote, timeout, hooks } = sending
+  const { threadId, callId } = call.input
+  const known = await describeCall(dependencies, sending)
+  if (typeof known === 'string') return commitResult(store, call, failureResult(known, 'no_key'), { hooks })
+  const answer: RemoteAnswer = { type: 'remote', ...remote, timeout }
+  const { operation, now } = call
+  return commit(store, operation, async (tx): Promise<RemoteAnswer | ResultAnswer> => {
+    await finish(tx, operation, { answer })
+    await insertRemoteCall(tx, { threadId, callId }, { call: known, now })
+    return answer
+  })
+}
+
+/** The data for the other worker, or the reason for the model if a secret cannot be sealed. */
+async function describeCall(
+  dependencies: ActivityDependencies,
+  sending: Sending,
+): Promise<RemoteCall | string> {
+  const { tool, remote, timeout, args, call } = sending
+  try {
+    return {
+      tool: call.row.name,
+      taskQueue: remote.taskQueue,
+      timeout,
+      idempotent: tool.idempotent === true,
+      // Parsed arguments may contain dates and the like, which become JSON again for HTTP.
+      args: JSON.parse(JSON.stringify(args)) as JsonObject,
+      variables: await variablesOf(dependencies, sending),
+      traceparent: activeTraceparent(),
+    }
+  } catch (error) {
+    if (StoreError.isInstance(error) && error.code === 'no_key') return error.message
+    throw error
+  }
+}
+
+async function variablesOf(
+  dependencies: ActivityDependencies,
+  { tool, input, content }: Sending,
+): Promise<RemoteCall['variables']> {
+  const { threadId, agent, callId } = input
+  const names = (tool.variables ?? []).map(({ name }) => name)
+  const scope = { threadId, agent, content, prompt: activePrompt(content, input).name }
+  const resolved = await resolveVariables(dependencies, scope, names)
+  const values = [...resolved].map(([name, { type, open }]) => {
+    const value = open()
+    const place = remoteSecretPlace({ threadId, callId }, name)
+    const sealed = type === 'text' ? { value, keyId: null } : dependencies.store.secrets.seal(value, place)
+    return [name, sealed] as const
+  })
+  return Object.fromEntries(values)
 }
