@@ -16,12 +16,12 @@ import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
-import { countOpenInstances } from '../../store/threads/thread-tree.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, commit, finish, lookUp } from '../operation.js'
 import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
 import { promptOf } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
+import { instanceCapProblem } from '../subagents/child-plan.js'
 import { openThread } from '../thread-row.js'
 import { endVariablesRequests, openVariablesRequests } from '../variables/variables-requests.js'
 import { missingVariables } from '../variables/variables.js'
@@ -102,19 +102,12 @@ async function dueImmediates(
   if (missing.length > 0) return []
   const enabled = await enabledSubagents(dependencies, scope, prompt)
   const due: SubagentContent[] = []
-  for (const subagent of enabled)
-    if (subagent.immediate !== null && (await hasRoom(dependencies, threadId, subagent))) due.push(subagent)
+  for (const subagent of enabled) {
+    if (subagent.immediate === null) continue
+    const cap = await dependencies.store.read((db) => instanceCapProblem(db, threadId, subagent))
+    if (cap === null) due.push(subagent)
+  }
   return due.map((subagent, index) => ({ callId: nestedCallIdOf(frame.callId, index), subagent }))
-}
-
-async function hasRoom(
-  { store }: ActivityDependencies,
-  parentThreadId: string,
-  { agent, resumable }: SubagentContent,
-): Promise<boolean> {
-  const most = resumable?.maxInstances ?? null
-  if (most === null) return true
-  return (await store.read((db) => countOpenInstances(db, { parentThreadId, agent }))) < most
 }
 
 /**

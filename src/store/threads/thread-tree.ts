@@ -198,19 +198,3 @@ export async function listOpenInstances(
     .orderBy('reference')
     .execute()
 }
-
-/** The number of them with this agent, which `maxInstances` bounds. */
-export async function countOpenInstances(
-  db: Reader,
-  { parentThreadId, agent }: { readonly parentThreadId: string; readonly agent: string },
-): Promise<number> {
-  const { count } = await db
-    .selectFrom('children')
-    .select((select) => select.fn.countAll<number>().as('count'))
-    .where('parent_thread_id', '=', parentThreadId)
-    .where('agent', '=', agent)
-    .where('resumable', '=', 1)
-    .where('closed_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return count
-}
