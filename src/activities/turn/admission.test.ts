@@ -1,9 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { expect, test } from 'vitest'
 
+import type { Registry } from '../../definitions/known-definitions.js'
+import type { ModelDefinition } from '../../definitions/model.js'
 import { ModelError } from '../../model/model-error.js'
 import type { ModelErrorKind } from '../../model/model-error.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { shortestWait } from './admission.js'
+import { createAdmission, shortestWait } from './admission.js'
+import type { ModelStep } from './model-step.js'
 
 function failed(kind: ModelErrorKind, retryAfter: number | null = null, retryable = true) {
   return { model: 'chat', error: new ModelError({ kind, message: 'No.', retryable, retryAfter }) }
@@ -34,4 +39,34 @@ test('of several models the one that is free first decides, and a final refusal 
   ]
   expect(shortestWait(failures, 0)).toEqual({ asked: 5000, isOwn: true })
   expect(shortestWait([failed('bad_request', null, false)], 0)).toBeNull()
+})
+
+test('all definitions of one provider share the strictest of their limits', async () => {
+  const provider = {} as ModelDefinition['provider']
+  const models: Readonly<Record<string, ModelDefinition>> = {
+    loose: { name: 'loose', provider, model: 'large', rateLimit: { concurrency: 5 } },
+    strict: { name: 'strict', provider, model: 'small', rateLimit: { concurrency: 1 } },
+  }
+  const registry = {
+    names: () => ({ models: Object.keys(models) }),
+    model: (name: string) => models[name],
+  } as unknown as Registry
+  const log: string[] = []
+  let release = (): void => undefined
+  const open = new Promise<void>((resolve) => (release = resolve))
+  const request = (threadId: string, name: 'loose' | 'strict') => {
+    const step = { input: { threadId, now: 0 }, operation: { id: 'o' }, content: {}, startedAt: 0 }
+    const caller = { step: step as ModelStep, model: models[name] as ModelDefinition }
+    const { signal } = new AbortController()
+    return createAdmission(registry, { ...caller, signal }).run(async () => {
+      log.push(`${threadId} begins`)
+      await open
+    })
+  }
+  const both = [request('first', 'loose'), request('second', 'strict')]
+  await nextTurn()
+  expect(log).toEqual(['first begins'])
+  release()
+  await Promise.all(both)
+  expect(log).toEqual(['first begins', 'second begins'])
 })
