@@ -7,17 +7,20 @@ import type { Millis } from './time.js'
 
 export type { CallOutcome, Usage } from './status.js'
 
-/** In every activity input. */
+/** The fields that every activity input has. */
 export interface ActivityInput {
   readonly level: number
   readonly threadId: string
-  /** The thread's store: workers of others refuse it. Left out until an answer (`StoreAnswer`) says it, if the start did not. */
+  /**
+   * The id of the thread's store; workers of another store refuse the input. Absent until the start or an answer
+   * (`StoreAnswer`) gives it.
+   */
   readonly store?: string
   /** The workflow's time in milliseconds; facts of the thread are stamped with it. */
   readonly now: Millis
-  /** Counted in the carried state; never Temporal's run id, which changes after a reset. */
+  /** The number of the run, counted in the carried state; Temporal's run id would change after a reset. */
   readonly run: number
-  /** Decided by the workflow since the last activity, stored with this one's first transaction. */
+  /** The workflow's facts since the last activity, which the first transaction of this activity stores. */
   readonly facts: readonly Fact[]
 }
 
@@ -36,7 +39,7 @@ export type DrainItem =
       readonly reference: string
       readonly status: string
     }
-  /** All children that the call `id` started in one go have ended: one message tells what came of them. */
+  /** All children that the call `id` started together have ended: one message contains their outcomes. */
   | { readonly kind: 'group'; readonly id: string }
 
 export interface InlineMessage {
@@ -45,45 +48,51 @@ export interface InlineMessage {
   readonly silent: boolean
 }
 
-/** A prompt that was called as a tool: one nested step, whose rows are below the call. */
+/** A prompt that is called as a tool: one nested step, whose rows are below the call. */
 export interface Frame {
   /** The call that it answers. */
   readonly callId: string
   readonly prompt: string
-  /** From 1. */
+  /** The depth of the nesting, from 1. */
   readonly depth: number
-  /** No other call of the step follows: a refusal marks phase 6. */
+  /** No other call of the step follows, so a refusal marks phase 6. */
   readonly last?: true
 }
 
 export interface CallModelInput extends StepInput {
-  /** The run's plan; null in the first step of a run and after a handoff: then the agent's current one is found. */
+  /**
+   * The digest of the run's plan. Null in the first step of a run and after a handoff: the activity then takes the
+   * agent's current plan.
+   */
   readonly plan: string | null
-  /** The digest that the thread ran last; the plan comes back only when it changed. */
+  /** The digest of the plan that the workflow has; the answer contains a plan only if it is another one. */
   readonly knownPlan: string | null
-  /** What started the run, in its first step; null in all others. */
+  /** The trigger of the run, in its first step; null in all others. */
   readonly trigger: string | null
-  /** The run begins with a queued tool: plan and row only, no drain and no model call; answered with `begun`. */
+  /**
+   * The run begins with a queued tool: the activity stores the plan and the run's row and answers `begun`, without a
+   * drain or a model call.
+   */
   readonly toolFirst: boolean
-  /** Null: a step of the side itself. Otherwise nothing is drained, and no turn is counted. */
+  /** Null for a step of the side itself. A nested step drains nothing and counts no turn. */
   readonly frame: Frame | null
-  /** A caller asked to go on: the step is made even without a message. */
+  /** A caller requested that the thread continue: the step runs even without a message. */
   readonly asked: boolean
-  /** False before the first step of the side's prompt, and again after a handoff: then its immediate subagents start. */
+  /** False before the first step of the side's prompt, and again after a handoff: its immediate subagents start then. */
   readonly activated: boolean
-  /** Prompts that became active in the run before, one of them maybe before this very step. @default 0 */
+  /** The number of earlier activations in the run; one of them may precede this same step. @default 0 */
   readonly activations?: number
   /** The side's turn begins with this step. */
   readonly sideStarts: boolean
-  /** The other side ended its turn without text: a neutral silent line stands in for its words. */
+  /** The other side ended its turn without text, so a neutral silent line takes the place of its message. */
   readonly wordless: boolean
   readonly drain: readonly DrainItem[]
-  /** Given while the thread's row may be missing: a start from the command line has none. */
+  /** Present while the thread's row may be missing: a thread that Temporal's command line started has none. */
   readonly start: ThreadStart | null
   readonly createdAt: Millis
-  /** The call was moved here from another task queue: it is answered here and not moved again. */
+  /** The call was moved here from another task queue, and must not be moved again. */
   readonly moved?: true
-  /** The answer that it waited for. */
+  /** The answer for which the call waited. */
   readonly response?: RequestResponse
 }
 
@@ -91,18 +100,21 @@ export type CallModelAnswer =
   | {
       readonly type: 'answered'
       readonly plan?: Plan
-      /** It has words or files. */
+      /** The answer has text or files. */
       readonly text: boolean
-      /** The text is cut off by its limit of length, and there are no calls. */
+      /** The text was truncated by its limit of length, and there are no calls. */
       readonly cut?: true
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]
     }
   | { readonly type: 'begun'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
-  /** The run's new plan has its model on another task queue: nothing was done, and nothing stored. */
+  /** The run's new plan has its model on another task queue. The activity has stored nothing. */
   | { readonly type: 'moved'; readonly plan: Plan }
-  /** The prompt has just become active: these calls come before its first step. Nothing is drained, and no model asked. */
+  /**
+   * The prompt has just become active, and these calls precede its first step. Nothing is drained, and no model was
+   * called.
+   */
   | {
       readonly type: 'activates'
       readonly plan?: Plan
@@ -110,7 +122,7 @@ export type CallModelAnswer =
       readonly usage?: Usage
       readonly operations?: readonly ThreadOperation[]
     }
-  /** Of a frame: the call that it answers has its result already, and no model was asked. */
+  /** Only for a nested step: its call has a result already, so no model was called. */
   | { readonly type: 'refused'; readonly result: ResultAnswer }
   | { readonly type: 'nothing_to_do'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
   | {
@@ -126,11 +138,11 @@ export type CallModelAnswer =
 
 export interface CallRequest {
   readonly id: string
-  /** A name of the plan; any other is words of the model, and stays in the store (T5). */
+  /** A name of the plan. Any other name is text of the model, which stays in the store (T5). */
   readonly name: string
 }
 
-/** Stands for every name that the plan does not have. */
+/** Replaces every name that the plan does not have. */
 export const UNKNOWN_TOOL = '(unknown)'
 
 export interface CallInput extends StepInput {
@@ -138,39 +150,39 @@ export interface CallInput extends StepInput {
   readonly callId: string
   /** The prompts that lead to the call, the active one last; empty for a tool queued from outside a step. */
   readonly promptPath: readonly string[]
-  /** 0, or that of the frame that made the call. */
+  /** The depth of the nested step that made the call; 0 outside of one. */
   readonly depth: number
-  /** Not chosen by a model: it runs whatever the prompt lists. */
+  /** Code or the runtime queued the call, so it runs even if the prompt does not list its tool. */
   readonly queued: boolean
-  /** A call of this step has handed the thread off already. */
+  /** An earlier call of this step has handed the thread off. */
   readonly handedOff: boolean
   readonly name: string
   /** Steps of the run by side, this one included. */
   readonly sideSteps: Readonly<Record<Side, number>>
-  /** First and last call of its step: they mark the phases 5 and 6. */
+  /** The first and the last call of a step mark the phases 5 and 6. */
   readonly first: boolean
   readonly last: boolean
-  /** The answer that the call waited for. */
+  /** The answer for which the call waited. */
   readonly response?: RequestResponse | null
 }
 
 export interface ResultAnswer {
   readonly type: 'result'
   readonly outcome: CallOutcome
-  /** Digest of the normalised error text: equal ones are counted. */
+  /** Digest of the normalised error text, by which repeated errors are counted. */
   readonly errorDigest?: string
   readonly operations?: readonly ThreadOperation[]
-  /** Of models that were called within the call. */
+  /** The usage of models that were called within the call. */
   readonly usage?: Usage
-  /** The call left words of its side in the transcript. */
+  /** The call has added a message of its side to the transcript. */
   readonly text?: true
-  /** The call had ended before and nothing was stored: the facts of the input wait for the next activity. */
+  /** The call had already ended, and nothing was stored: the facts of the input wait for the next activity. */
   readonly untold?: true
 }
 
 /**
- * The kind of the name: the workflow goes on with it as with a call of the plan. It is a function only if that runs on
- * another task queue.
+ * The kind of a tool that the plan does not list; the workflow continues as with a call of the plan. The kind is
+ * `function` only if the function runs on another task queue.
  */
 export interface KindAnswer {
   readonly type: 'kind'
@@ -180,11 +192,11 @@ export interface KindAnswer {
 export interface ExecuteToolInput extends CallInput {
   readonly response: RequestResponse | null
   /**
-   * The call's activity has failed for good, or was completed with what is no answer of it: the call's row decides, and its
-   * code is not run (any more).
+   * The call's activity has failed for good, or was completed with an invalid answer. The call's row decides the
+   * result, and its code does not run (again).
    */
   readonly failed?: true
-  /** An activity has answered on which task queue the name runs: it runs here and is not moved again. */
+  /** An earlier activity has found the tool's task queue, which is this one: the call must not be moved again. */
   readonly moved?: true
 }
 
@@ -207,14 +219,14 @@ export type RunEffectAnswer =
   | { readonly type: 'ran'; readonly operations?: readonly ThreadOperation[] }
   | TerminatedAnswer
 
-/** What `agentThread` returns: control facts, never text. */
+/** The result of `agentThread`: control facts, never text. */
 export interface ThreadResult {
   readonly threadId: string
   readonly outcome: 'completed' | 'failed' | 'terminated'
   readonly reason: string
 }
 
-/** A subagent that starts as its prompt becomes active: no model chose it. */
+/** The call of a subagent that starts when its prompt becomes active. The runtime makes it, not a model. */
 export interface ImmediateCall extends CallRequest {
   readonly tool: ToolPlan
 }
@@ -238,7 +250,10 @@ export interface EndAnswer {
   readonly operations?: readonly ThreadOperation[]
 }
 
-/** Any activity of a step may ask to be called again later, under the same operation id: a provider's limit. */
+/**
+ * Any activity of a step may request to be called again later, under the same operation id, because of a provider's
+ * limit.
+ */
 export interface WaitAnswer {
   readonly type: 'wait'
   readonly until: Millis
@@ -247,26 +262,27 @@ export interface WaitAnswer {
 }
 
 /**
- * Any activity of a step may wait for `respond`, without an activity; the request's row in the store holds the decision. A
- * call goes on as `next` says; a model call is made again under the same operation id.
+ * Any activity of a step may end with a request that `respond` answers; the workflow waits without an activity, and the
+ * request's row in the store holds the decision. `next` names what then continues a call; a model call runs again under
+ * the same operation id.
  */
 export interface PendingAnswer {
   readonly type: 'pending'
   readonly requestId: string
   /** `approval`, `call`, …: opaque to the workflow. */
   readonly kind: string
-  /** The thread's status meanwhile. */
+  /** The thread's status while the request is pending. */
   readonly status: ThreadStatus
-  /** What follows the answer: it is the result, or the call runs and finds it. */
+  /** After the answer: `complete` takes it as the call's result, `execute` runs the call, which reads it. */
   readonly next: 'complete' | 'execute'
-  /** The answer came before the question and is in the request's row: nothing is waited for. */
+  /** The answer arrived before the request and is in its row, so nothing is pending. */
   readonly answered?: true
   readonly plan?: Plan
   readonly usage?: Usage
   readonly operations?: readonly ThreadOperation[]
 }
 
-/** The answer that was waited for; the row of the request holds it, `approved` only what a raw update said. */
+/** The answer to a request. The row of the request holds it; `approved` is only the claim of a raw update. */
 export interface RequestResponse {
   readonly requestId: string
   readonly approved?: boolean
@@ -278,29 +294,29 @@ export interface CompleteCallInput extends CallInput {
   readonly by: Completion
 }
 
-/** What answers a call that did not end with its own activity. */
+/** The source of the result of a call that did not end with its own activity. */
 export type Completion =
-  /** All that the call waited for have answered; several are those of a group. */
+  /** All children for which the call waited have answered; several form a group. */
   | {
       readonly kind: 'children'
       readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
     }
-  /** The call does not wait: its children run, or have its message. */
+  /** The call does not wait: its children have started, or have its message. */
   | { readonly kind: 'sent'; readonly references: readonly string[] }
-  /** The nested step of a prompt tool is over; its rows say what came of it. */
+  /** The nested step of a prompt tool has ended; its rows hold the outcome. */
   | { readonly kind: 'frame'; readonly frame: Frame }
   | { readonly kind: 'response'; readonly requestId: string }
-  /** The activity of another worker has ended, well or not: the row of the call says what came of it. */
+  /** The activity of another worker has ended, successfully or not; the row of the call holds the outcome. */
   | { readonly kind: 'remote' }
 
 export type CompleteCallAnswer = ResultAnswer | PendingAnswer | WaitAnswer | EndAnswer | TerminatedAnswer
 
 /**
- * A tool in another language: its code is an activity of somebody else's worker, by its own type on its own task queue.
- * This file is what such a worker sees of Temporal; arguments and results go over HTTP (T5).
+ * A tool in another language is an activity of another worker, with its own type on its own task queue. Over Temporal
+ * such a worker gets only the following input; arguments and results go over HTTP (T5).
  */
 
-/** The answer of `executeTool` for such a tool: all is checked and written down, and the call is to run there. */
+/** The answer of `executeTool` for such a tool: the call is checked and stored, and must now run on that task queue. */
 export interface RemoteAnswer {
   readonly type: 'remote'
   readonly taskQueue: string
@@ -309,7 +325,7 @@ export interface RemoteAnswer {
   readonly timeout: number
 }
 
-/** The one argument of that activity. What it answers is not read: the result is in the store. */
+/** The only argument of that activity. Its return value is ignored, because the result is in the store. */
 export interface RemoteCallInput {
   readonly level: number
   readonly threadId: string
@@ -321,7 +337,7 @@ export interface RemoteCallInput {
 /** The inputs and answers of the activities that start, message and answer for children. */
 
 export interface PrepareChildInput extends CallInput {
-  /** Children that the thread has started, and those of them that are open, owed or deferred. */
+  /** The numbers of children that the thread has started, and of those that are open, owed or deferred. */
   readonly children: number
   readonly open: number
 }
@@ -329,16 +345,16 @@ export interface PrepareChildInput extends CallInput {
 export type PrepareChildAnswer =
   | {
       readonly type: 'children'
-      /** One, or those that a fan-out starts in one go. */
+      /** One child, or those that a fan-out starts together. */
       readonly children: readonly PreparedChild[]
-      /** One call that is answered once, when all have ended; its id is their `spawnGroupId`. */
+      /** The call gets one answer, when all children have ended; its id is their `spawnGroupId`. */
       readonly group: boolean
-      /** The call waits for what they report; for at most `timeout` milliseconds. */
+      /** The call waits for their reports, at most `timeout` milliseconds. */
       readonly blocking: boolean
       readonly timeout?: number
       readonly operations?: readonly ThreadOperation[]
     }
-  /** With the operation `defer_child` where the child waits for variables. */
+  /** It has the operation `defer_child` if the child waits for variables. */
   | ResultAnswer
   | PendingAnswer
   | WaitAnswer
@@ -353,7 +369,7 @@ export type PrepareMessageAnswer =
       readonly type: 'message'
       readonly reference: string
       readonly messageId: string
-      /** As the side that receives it reads it. */
+      /** The role under which the receiving side reads the message. */
       readonly role: 'user' | 'assistant'
       readonly blocking: boolean
       readonly timeout?: number

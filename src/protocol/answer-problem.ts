@@ -28,7 +28,7 @@ import type { ThreadOperation, ToldOperation } from './operations.js'
 import { isObject, isTaskQueue, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
-/** The protocol level that this code speaks; a worker that does not know an input's level does not run it (T11). */
+/** The protocol level of this code. A worker does not run an input of a level that it does not have (T11). */
 export const LEVEL = 1
 
 /** Activity names are wire format. */
@@ -60,8 +60,8 @@ export interface ThreadActivities {
 }
 
 /**
- * What a step's activities are told nearly always: it is not sent, for each step's inputs stay in the history. Wire format:
- * a value here may never change, and a field that has none may never get one (T11).
+ * The usual values in the inputs of a step. They are not sent, because the inputs of every step stay in the history.
+ * Wire format: a value here must never change, and a field without one must never get one (T11).
  */
 const USUAL = {
   [ACTIVITIES.callModel]: {
@@ -86,7 +86,7 @@ const USUAL = {
   } satisfies Partial<ExecuteToolInput>,
 } as const
 
-/** An input without the usual values; for a run that goes on, the known plan is the one that it runs. */
+/** Removes the usual values from an input. The usual `knownPlan` is the run's own plan. */
 export function leanInput<Input extends object>(activity: string, input: Input): Partial<Input> {
   const usual = usualOf(activity, input)
   return Object.fromEntries(
@@ -94,7 +94,7 @@ export function leanInput<Input extends object>(activity: string, input: Input):
   ) as Partial<Input>
 }
 
-/** The input as it was before `leanInput`. */
+/** Restores the values that `leanInput` removed. */
 export function wholeInput<Input extends object>(activity: string, input: Input): Input {
   return { ...usualOf(activity, input), ...input }
 }
@@ -110,11 +110,11 @@ function isSame(value: unknown, usual: unknown): boolean {
 }
 
 /**
- * Whether a value is the answer of an activity. Temporal lets anybody complete an activity with any JSON
- * (`temporal activity complete --result '{}'`), and workflow code that throws on it fails its task for ever. So the
- * workflow applies nothing that this guard refuses (T10). One table per activity: its tags, and the shape of their fields,
- * deep enough that no reducer can throw on what passes. Fields that the table does not know are passed over, as those of a
- * newer worker are. Sentences name fields of the table, never what came (T5).
+ * The guard of activity answers. Anyone can complete an activity with any JSON (`temporal activity complete --result
+ * '{}'`), and workflow code that throws on it fails its task for ever. The workflow therefore applies no answer that
+ * this guard refuses (T10). The table of each activity has its tags and the shapes of their fields, deep enough that no
+ * reducer can throw on an accepted answer. Unknown fields are ignored, because a newer worker may add them. Sentences
+ * name fields of the table, never values (T5).
  */
 
 type Check = (value: unknown) => boolean
@@ -128,19 +128,19 @@ type Tagged<Union extends { readonly type: string }> = {
   readonly [Tag in Union['type']]: Shape<Omit<Extract<Union, { readonly type: Tag }>, 'type'>>
 }
 
-/** Bytes of an id or name that Temporal takes. */
+/** The most bytes of an id or name that Temporal accepts. */
 const LONGEST_WORD = 1000
 
 const isText: Check = (value) => typeof value === 'string'
-/** An id or a name: longer ones of a child, a queue or an activity fail the workflow task that uses them. */
+/** An id or a name. A longer one of a child, a queue or an activity fails the workflow task that uses it. */
 const isWord: Check = (value) =>
   typeof value === 'string' && value.length > 0 && utf8Length(value) <= LONGEST_WORD
 const isBoolean: Check = (value) => typeof value === 'boolean'
 const isFinite: Check = (value) => Number.isFinite(value)
-/** With an empty list the workflow would call the activity again and again. */
+/** With 0 the workflow would repeat the activity for ever. */
 const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) > 0
 const isTrue: Check = (value) => value === true
-/** Milliseconds that Temporal takes as a timeout. */
+/** Milliseconds that Temporal accepts as a timeout. */
 const isDuration: Check = (value) => typeof value === 'number' && value >= 0 && value <= LIMITS.longestTimer
 
 /** A name that Temporal refuses fails the workflow task that schedules something on that queue. */
@@ -166,7 +166,7 @@ function recordOf(check: Check): Check {
   return (value) => isObject(value) && Object.values(value).every(check)
 }
 
-function shaped<Value>(shape: Shape<Value>): Check {
+function objectOf<Value>(shape: Shape<Value>): Check {
   return (value) => isObject(value) && wrongField(shape, value) === undefined
 }
 
@@ -178,7 +178,7 @@ function wrongField(shape: Readonly<Record<string, Check>>, value: Fields): stri
 const isSide = oneOf('a', 'b')
 const isRole = oneOf('user', 'assistant')
 
-const isUsage = shaped<{ inputTokens: 0; outputTokens: 0; cachedInputTokens: 0; cost: 0 }>({
+const isUsage = objectOf<{ inputTokens: 0; outputTokens: 0; cachedInputTokens: 0; cost: 0 }>({
   inputTokens: isFinite,
   outputTokens: isFinite,
   cachedInputTokens: isFinite,
@@ -196,7 +196,7 @@ const TOOL_KINDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
 
 const isToolPlan: Check = (value) => fitsTable(TOOL_KINDS, 'kind', value)
 
-const isSidePlan = shaped({
+const isSidePlan = objectOf({
   label: nullable(isText),
   prompt: isWord,
   stopOnResponse: isBoolean,
@@ -206,15 +206,15 @@ const isSidePlan = shaped({
   sessionFail: nullable(isText),
 })
 
-const hasPlanShape = shaped({
+const hasPlanShape = objectOf({
   digest: isWord,
   agent: isWord,
   type: oneOf('ai_human', 'dual_ai'),
   maxSessionTurns: nullable(isFinite),
-  caps: shaped({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
-  sides: shaped({ a: isSidePlan, b: nullable(isSidePlan) }),
+  caps: objectOf({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
+  sides: objectOf({ a: isSidePlan, b: nullable(isSidePlan) }),
   prompts: recordOf(
-    shaped({
+    objectOf({
       model: isWord,
       taskQueue: optional(isQueue),
       continueCutAnswers: optional(isFinite),
@@ -223,7 +223,7 @@ const hasPlanShape = shaped({
   ),
 })
 
-/** A side whose prompt is not among the prompts has no model to be called, and two agents have two sides. */
+/** Each side needs its prompt among the prompts, which name the model, and `dual_ai` needs both sides. */
 const isPlan: Check = (value) => {
   if (!hasPlanShape(value)) return false
   const { type, sides, prompts } = value as {
@@ -235,9 +235,9 @@ const isPlan: Check = (value) => {
   return Object.values(sides).every((side) => side === null || Object.hasOwn(prompts, side.prompt))
 }
 
-const isChild = shaped({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
+const isChild = objectOf({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
 
-/** What a thread may do to another: its workflow checks the same again, for anybody can send it a signal. */
+/** Operations on another thread. Its workflow checks them again, because anyone can send it a signal. */
 const TOLD: { readonly [Kind in ToldOperation['kind']]: Readonly<Record<string, Check>> } = {
   queue_message: { id: isWord, role: isRole },
   queue_tool: { id: isWord, name: isWord },
@@ -279,7 +279,7 @@ function tableProblem(
   return shape === undefined ? tag : wrongField(shape, value)
 }
 
-const areCalls = listOf(shaped({ id: isWord, name: isWord }))
+const areCalls = listOf(objectOf({ id: isWord, name: isWord }))
 const plan = optional(isPlan)
 const usage = optional(isUsage)
 const operations = areOperations
@@ -296,7 +296,7 @@ const IN_STEP = {
   wait: { until: isFinite, plan, usage },
   end: {
     ...{ reason: isWord, outcome: oneOf('completed', 'failed', 'blocked'), usage, plan, operations },
-    request: optional(shaped({ id: isWord, kind: isWord })),
+    request: optional(objectOf({ id: isWord, kind: isWord })),
   },
   terminated: {},
 } as const
@@ -318,11 +318,11 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
     begun: { plan, operations },
     moved: { plan: isPlan },
     activates: {
-      // None where no arguments could be found for any: the prompt is active all the same.
-      calls: listOf(shaped({ id: isWord, name: isWord, tool: isToolPlan })),
+      // Empty if no arguments could be derived for any subagent; the prompt is active nevertheless.
+      calls: listOf(objectOf({ id: isWord, name: isWord, tool: isToolPlan })),
       ...{ plan, usage, operations },
     },
-    refused: { result: shaped({ type: oneOf('result'), ...RESULT }) },
+    refused: { result: objectOf({ type: oneOf('result'), ...RESULT }) },
     nothing_to_do: { plan, operations },
     interrupted: { plan, usage, operations },
   },
@@ -344,7 +344,7 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   },
   checkChildren: {
     checked: {
-      closed: listOf(shaped({ reference: isWord, status: isText })),
+      closed: listOf(objectOf({ reference: isWord, status: isText })),
       // Each is looked at as the signal that brings one.
       missed: optional(listOf(isObject)),
       looked: optional(isCount),
@@ -358,10 +358,10 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
 /** The parts of an activity's input that its answer has to fit. */
 type Asked = Partial<Pick<CallModelInput, 'knownPlan' | 'frame'>>
 
-/** After these the run works by its plan. */
+/** After these answers the workflow uses the run's plan. */
 const NEEDS_PLAN: ReadonlySet<string> = new Set(['answered', 'begun', 'activates'])
 
-/** Says what is wrong with the answer of an activity, or nothing. */
+/** Explains what is wrong with the answer of an activity; undefined if it is valid. */
 export function answerProblem(name: Name, answer: unknown, asked: ActivityInput & Asked): string | undefined {
   if (!isObject(answer)) return 'Expected an object with "type".'
   const field =
@@ -374,7 +374,7 @@ export function answerProblem(name: Name, answer: unknown, asked: ActivityInput 
   return `Expected at most ${LIMITS.activityResultBytes} bytes.`
 }
 
-/** The first answer of a side brings the plan that the thread does not have. */
+/** The first answer of a side must contain the plan, which the workflow does not have yet. */
 function missingPlan(
   name: Name,
   { type, plan: given }: Fields,

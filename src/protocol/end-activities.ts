@@ -9,21 +9,24 @@ import type { Millis } from './time.js'
 export interface DeliverReportInput extends ActivityInput {
   readonly parent: { readonly threadId: string; readonly callId: string }
   readonly report: number
-  /** The parent's calls that this report answers: those whose messages the child has taken; empty if no call waits for it. */
+  /** The parent's calls that this report answers, whose messages the child has consumed; empty if no call waits for it. */
   readonly invocations: readonly string[]
-  /** The child closes with it. */
+  /** The child closes after this report. */
   readonly closes: boolean
   /** How the session ended; the child's `parentCommunication` decides whether the parent gets it. */
   readonly kind: 'result' | 'failure'
   readonly reason: StopReason
-  /** Of a session that an activity without an answer has ended. */
+  /** The cause, if an activity without an answer has ended the session. */
   readonly failure?: FailureCause
-  /** The session tool call whose mapped payload is the report; null: it ended otherwise, and says why. */
+  /**
+   * The session tool call whose mapped payload is the report. Null: the session ended otherwise, and the report
+   * explains why.
+   */
   readonly sessionCall: string | null
 }
 
 export type DeliverReportAnswer =
-  /** Without a message there is nothing to read: `notice`, or a child of a group, whose report is kept for all. */
+  /** `messageId` is null for a `notice`, and for a child of a group, whose reports become one message. */
   | {
       readonly type: 'delivered'
       readonly kind: 'result' | 'failure' | 'notice'
@@ -33,13 +36,13 @@ export type DeliverReportAnswer =
     }
   | { readonly type: 'parent_gone' }
 
-/** The variables that a deferred child waits for did not come in time. */
+/** The variables of a deferred child did not arrive in time. */
 export interface ExpireChildInput extends ActivityInput {
   readonly requestId: string
   readonly reference: string
 }
 
-/** Null: the request was answered after all, or the child is gone already. */
+/** `messageId` is null if the request has been answered since, or the child no longer exists. */
 export interface ExpireChildAnswer {
   readonly type: 'expired'
   readonly messageId: string | null
@@ -48,7 +51,7 @@ export interface ExpireChildAnswer {
 export interface CheckChildrenInput extends ActivityInput {
   readonly check: number
   readonly references: readonly string[]
-  /** Numbers of the last reports that were taken of them, in their order. */
+  /** The number of the last acknowledged report of each child, in the order of `references`. */
   readonly taken: readonly number[]
 }
 
@@ -56,20 +59,23 @@ export interface CheckChildrenAnswer {
   readonly type: 'checked'
   /** Children that are closed or unknown, with Temporal's status. */
   readonly closed: readonly ClosedChild[]
-  /** Reports that are in the store and were not taken: a reset has lost their signals. */
+  /** Unacknowledged reports in the store: a Temporal reset has removed their signals. */
   readonly missed?: readonly ChildReport[]
-  /** How many of the children, from the first one, were looked at: more do not fit. Left out: all. */
+  /** The number of children, from the first one, whose results fit into this answer. Absent: all. */
   readonly looked?: number
 }
 
-/** A child whose thread does not exist any more. */
+/** A child whose workflow is closed or unknown. */
 export interface ClosedChild {
   readonly reference: string
-  /** Temporal's. */
+  /** Temporal's status. */
   readonly status: string
 }
 
-/** Ends a run, closes a thread, or both; with neither it only stores given up effects and closed children. */
+/**
+ * Finalizes a run, closes a thread, or both; with neither it only stores effects that were given up and children that
+ * closed.
+ */
 export interface SettleInput extends ActivityInput {
   /** Counts the settles of the thread. */
   readonly settle: number
@@ -77,12 +83,15 @@ export interface SettleInput extends ActivityInput {
   readonly close: ThreadClose | null
   /** Effects whose activity failed for good: they are closed as failed. */
   readonly givenUp?: readonly string[]
-  /** Children that closed and owed nothing: the registry learns it. */
+  /** Children that closed and owed no answer; they leave the registry. */
   readonly closed?: readonly ClosedChild[]
-  /** Operations of the run whose activity has left no answer: the settle answers with what they did to their thread (T9). */
+  /**
+   * Operations of the run whose answers never reached the workflow: the settle returns the effects that they committed
+   * on their thread (T9).
+   */
   readonly unheard?: readonly string[]
   readonly snapshot: ControlSnapshot
-  /** Sides whose prompts have been active under the agent; left out: none. The store keeps it for a reopening. */
+  /** Sides whose prompts have been active under the agent; absent: none. A reopened thread needs them. */
   readonly activeSides?: readonly Side[]
   readonly start: ThreadStart | null
   readonly createdAt: Millis
@@ -93,18 +102,18 @@ export interface RunEnd {
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
   readonly steps: number
   readonly usage: Usage
-  /** What started the run, if the run may have no row yet. */
+  /** The trigger of the run, if the run may have no row yet. */
   readonly trigger?: string
   readonly sessionCall: string | null
-  /** Queued tools that are in no queue any more and did not run. */
+  /** Queued tools that have left the queue and did not run. */
   readonly tools?: readonly string[]
-  /** Of a run that an activity without an answer has ended. */
+  /** The cause, if an activity without an answer has ended the run. */
   readonly failure?: FailureCause
 }
 
 /**
- * Why an activity left no answer: it could not be carried out for a day; a worker or an operator (`temporal activity fail`)
- * failed it for good; it was completed with something that is no answer of it (`temporal activity complete`).
+ * Why an activity left no answer: it could not run for a day; a worker or an operator (`temporal activity fail`) failed
+ * it for good; it was completed with an invalid answer (`temporal activity complete`).
  */
 export type FailureCause = 'timed_out' | 'failed' | 'no_answer'
 
@@ -115,7 +124,7 @@ export interface ThreadClose {
 
 export interface SettleAnswer {
   readonly type: 'settled'
-  /** What was committed with `unheard` and `givenUp`. */
+  /** The operations that were committed with `unheard` and `givenUp`. */
   readonly operations?: readonly ThreadOperation[]
   /**
    * The thread was terminated before it started, its first call was interrupted and is unacknowledged, and the thread is to

@@ -13,7 +13,7 @@ type ThreadErrorCode =
 
 const MARKER = Symbol.for('everthread.ThreadError')
 
-/** What a caller is told about a thread; `cause` holds the error that it comes from, if there is one. */
+/** An error about a thread, as callers get it; `cause` holds the underlying error, if there is one. */
 export class ThreadError extends Error {
   readonly code: ThreadErrorCode
   readonly threadId: string
@@ -48,7 +48,7 @@ export class ThreadNotFoundError extends ThreadError {
   }
 }
 
-/** The id, of a thread or of a message, was used before for something else. */
+/** The id of a thread or message has already been used for something else. */
 export class ThreadConflictError extends ThreadError {
   /** The message's id; null when it is the thread's. */
   readonly messageId: string | null
@@ -63,7 +63,10 @@ export class ThreadConflictError extends ThreadError {
   }
 }
 
-/** The thread is closed, or about to close: it accepts nothing more; snapshot, messages and files stay readable (T8). */
+/**
+ * The thread is closed, or about to close, and accepts no more input. Its snapshot, messages and files stay readable
+ * (T8).
+ */
 export class ThreadTerminatedError extends ThreadError {
   /** How it ended: terminated, completed, failed. */
   readonly status: string
@@ -84,8 +87,8 @@ export class ThreadTerminatedError extends ThreadError {
 }
 
 /**
- * Nothing of the message was kept, unless it had been sent before, under the same id, to a thread that is lost since: then it
- * waits for `reopen`. `problem` says what was expected and what came.
+ * The message was not stored. The exception is a message that was sent before, under the same id, to a thread that has
+ * since been lost: it waits for `reopen`. `problem` explains the rejection.
  */
 export class MessageRejectedError extends ThreadError {
   readonly problem: string
@@ -102,7 +105,7 @@ export class MessageRejectedError extends ThreadError {
 
 interface MissingRequest {
   readonly id: string
-  /** What there is instead. */
+  /** The actual state, as the end of a sentence. */
   readonly reason: string
   readonly answered?: boolean
 }
@@ -110,7 +113,7 @@ interface MissingRequest {
 /** Nothing waits for this answer: the request is unknown, has another answer, or its call or thread has ended. */
 export class RequestNotFoundError extends ThreadError {
   readonly requestId: string
-  /** It has another answer: somebody was faster. */
+  /** The request already has another answer. */
   readonly answered: boolean
 
   constructor(threadId: string, request: MissingRequest, cause?: unknown) {
@@ -131,15 +134,15 @@ export class RequestNotFoundError extends ThreadError {
 
 interface NotQueued {
   readonly id: string
-  /** What it is instead. */
+  /** The actual state, as the end of a sentence. */
   readonly reason: string
   readonly delivered: boolean
 }
 
-/** Nothing of this id waits in the thread's queue: it is unknown, delivered, or nobody's to take back. */
+/** The thread's queue has no removable item of this id: it is unknown, already delivered, or not removable. */
 export class NotQueuedError extends ThreadError {
   readonly itemId: string
-  /** It came to its turn before. */
+  /** The item was already delivered. */
   readonly delivered: boolean
 
   constructor(threadId: string, { id, reason, delivered }: NotQueued, cause?: unknown) {
@@ -158,10 +161,10 @@ export class NotQueuedError extends ThreadError {
   }
 }
 
-/** What waits in the store for a worker. */
+/** The input that waits in the store for a worker. */
 export type Kept = 'answer' | 'removal'
 
-/** No worker took it in time. It is kept in the store: the same again is safe. */
+/** No worker took the input in time. It is kept in the store, and it is safe to repeat the call. */
 export class NoWorkerError extends ThreadError {
   readonly taskQueue: string
 
@@ -191,11 +194,11 @@ interface WaitTimeout {
   /** The last known status, and whether it is only the recorded one. */
   readonly status: string
   readonly stale: boolean
-  /** What kept it from being idle, or from being known. */
+  /** Why the thread was not idle, or why its status is not known. */
   readonly reason: string
 }
 
-/** The thread did not become idle in time. It goes on: waiting again is fine. */
+/** The thread did not become idle in time. It continues, and the caller may wait again. */
 export class WaitTimeoutError extends ThreadError {
   readonly timeout: number
   readonly status: string
@@ -219,7 +222,7 @@ export class WaitTimeoutError extends ThreadError {
 
 interface Unavailability {
   readonly address: string
-  /** What came instead of an answer. */
+  /** What the caller got instead of an answer, as the end of a sentence. */
   readonly problem: string
   /** A message that is kept in the store. */
   readonly messageId?: string
@@ -227,13 +230,16 @@ interface Unavailability {
   readonly toolId?: string
 }
 
-/** The Temporal server did not answer, or refused. What the store took is kept: the same call again is safe. */
+/**
+ * The Temporal server did not answer, or refused. Input that the store accepted is kept, and it is safe to repeat the
+ * call.
+ */
 export class TemporalUnavailableError extends ThreadError {
   readonly address: string
   readonly problem: string
-  /** Of a message that is in the store and not yet on its way: sent again under this id it is delivered once. */
+  /** The id of a message that is stored and not yet signalled: if it is sent again under this id, it is delivered once. */
   readonly messageId: string | null
-  /** Likewise of a queued tool: queued again under this id it runs once. */
+  /** The id of a queued tool that is stored and not yet signalled: if it is queued again under this id, it runs once. */
   readonly toolId: string | null
 
   constructor(threadId: string, unavailability: Unavailability, cause?: unknown) {
@@ -265,7 +271,7 @@ function hasCode(error: unknown, code: ThreadErrorCode): boolean {
 
 const CONFIG_MARKER = Symbol.for('everthread.ConfigError')
 
-/** Thrown before anything starts: everything that is wrong with a configuration, all at once. */
+/** Thrown before anything starts, with all problems of a configuration at once. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -287,12 +293,12 @@ function describe(problems: readonly string[]): string {
   return [heading, ...problems.map((problem, index) => `${index + 1}. ${problem}`)].join('\n')
 }
 
-/** Node's own: what `util.inspect` shows, and so what a process prints that ends with the error. */
+/** Node's key for the text of `util.inspect`, which a process also prints when it ends with the error. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
 /**
- * Makes Node print an error whose sentence says all there is to do as that one line. Below it would stand the stacks of gRPC
- * and of Rust, in which the line is lost; they stay in `stack` and `cause`.
+ * Makes Node print only the message of an error, if the message explains what to do. The stacks of gRPC and of Rust
+ * would hide it; they stay in `stack` and `cause`.
  */
 export function showAsOneLine<E extends Error>(error: E): E {
   return Object.defineProperty(error, INSPECT, { value: () => `${error.name}: ${error.message}` })

@@ -1,12 +1,12 @@
-/** The codes that events carry: writers use these only, and readers meet those that later versions add. */
+/** The codes of events. Writers use only these; readers may also get codes that later versions add. */
 
-/** What follows a failed request to a model. */
+/** The action after a failed request to a model. */
 export type NextRequest =
-  /** The same model is asked again. */
+  /** The same model is called again. */
   | 'retry'
-  /** The next model of the list is asked. */
+  /** The next model of the list is called. */
   | 'fallback'
-  /** The thread waits as long as the provider asked for. */
+  /** The thread waits for the time that the provider requested. */
   | 'wait'
   /** No request follows. */
   | 'none'
@@ -17,13 +17,13 @@ export type ActionDecision =
   | 'approved'
   /** The call may not run. */
   | 'denied'
-  /** The result came. */
+  /** The result arrived. */
   | 'answered'
-  /** The variables are there. */
+  /** The variables have values. */
   | 'supplied'
-  /** What asked for it ended without an answer. */
+  /** The call or run that needed the answer ended without it. */
   | 'closed'
-  /** The variables of a subagent did not come in time. */
+  /** The variables of a subagent did not arrive in time. */
   | 'expired'
 
 /** Why an effect failed. */
@@ -40,7 +40,7 @@ export type EffectFailureCode =
   | 'invalid_arguments'
   /** It wrote a file that the store refuses. */
   | 'invalid_file'
-  /** It asked for more operations than one answer holds. */
+  /** It requested more operations than one answer can hold. */
   | 'too_many_operations'
   /** Its activity failed for good. */
   | 'given_up'
@@ -51,44 +51,47 @@ export type HookFailureCode =
   | 'threw'
   /** Its code did not end in time. */
   | 'timeout'
-  /** It answered something that is no answer of its point. */
+  /** Its result is not valid for its point. */
   | 'invalid_answer'
   /** No worker has a hook of this id. */
   | 'missing'
   /** It ended the run on purpose. */
   | 'blocked'
 
-/** What was refused or skipped. */
+/** Why the runtime refused or skipped something. */
 export type WarningCode =
-  /** An activity was completed from outside with something that is no answer of it. */
+  /** An activity was completed from outside with an invalid answer. */
   | 'answer_refused'
-  /** `needsApproval` threw or hung, so a person is asked. */
+  /** `needsApproval` threw or hung, so a person decides. */
   | 'approval_check_failed'
-  /** An effect was refused: as many are scheduled as a thread may have. */
+  /** An effect was refused, because the thread has as many scheduled effects as it may have. */
   | 'effects_full'
   /** The thread had more facts than it keeps between two activities; `count` were dropped. */
   | 'facts_dropped'
   /** An immediate subagent was not started. */
   | 'immediate_skipped'
-  /** A signal with a message was wrong; the sentence says in what. */
+  /** A signal with an invalid message was skipped; `message` names the problem. */
   | 'message_skipped'
-  /** Tool calls did more than one answer holds, and their own answers were lost; `count` operations were dropped. */
+  /**
+   * The answers of tool calls were lost, and their operations did not fit into one answer; `count` operations were
+   * dropped.
+   */
   | 'operations_dropped'
-  /** A signal with operations was wrong; the sentence says in what. */
+  /** A signal with invalid operations was skipped; `message` names the problem. */
   | 'operations_skipped'
-  /** An item found no room in the queue and was refused. */
+  /** An item was refused, because the queue is full. */
   | 'queue_full'
-  /** A report of a subagent was wrong; the sentence says in what. */
+  /** An invalid report of a subagent was skipped; `message` names the problem. */
   | 'report_skipped'
-  /** A signal with variables was wrong; the sentence says in what. */
+  /** An invalid signal with variables was skipped; `message` names the problem. */
   | 'set_env_skipped'
-  /** A signal has a name that this version does not know. */
+  /** A signal with an unknown name was skipped. */
   | 'signal_unknown'
-  /** A signal to stop was wrong; the sentence says in what. */
+  /** An invalid signal to stop was skipped; `message` names the problem. */
   | 'stop_skipped'
-  /** Too many outbound signals wait; one more was refused. */
+  /** An outbound signal was refused, because too many are pending. */
   | 'tells_full'
-  /** What a tool did to another thread was dropped, because that thread was closed. */
+  /** The writes of a tool to another thread were dropped, because that thread was closed. */
   | 'thread_closed'
-  /** A queued tool was skipped: its signal was wrong, the store does not have it, or its run could not begin. */
+  /** A queued tool was skipped: its signal was invalid, the store does not have it, or its run could not begin. */
   | 'tool_skipped'

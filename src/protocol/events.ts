@@ -1,18 +1,18 @@
 /**
- * The event table: the one place that says which events exist and what each holds, for writers and for readers.
+ * The event table: the only definition of the events and of their fields, for writers and for readers.
  *
- * - `EventPayloads` is what the log keeps, by type: ids, registered names and numbers only (T5), but for `custom`.
- * - `JoinedPayloads` is what delivery adds from other tables of the store. A type named here needs its entry in `JOINS` of
+ * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
+ * - `JoinedPayloads` has the fields that delivery adds from other tables. A type named here needs its entry in `JOINS` of
  *   `src/client/events/event-page.ts`, or nothing compiles.
- * - `OpenFields` are the closed lists of codes to which later versions add: writers may use only the listed codes.
+ * - `OpenFields` names the lists of codes that later versions extend: writers may use only the listed codes.
  *
  * An event has four forms on its way, each with one name:
  *
- * 1. `Fact` (`facts.ts`): what a writer hands over, made by `fact()`. A wrong payload or type does not compile.
+ * 1. `Fact` (`facts.ts`): the event of a writer, made by `fact()`. A wrong payload or type does not compile.
  * 2. `StoredEvent` (`src/store/events.ts`): a row of the log as it is read. Its type and payload are only known to be JSON,
  *    because a newer version may have written it.
  * 3. `JoinedFact`: a stored event with its joined fields, the same for all subscribers.
- * 4. `ThreadEvent`: what one subscriber gets: a joined fact with a cursor, or a delta of streamed text.
+ * 4. `ThreadEvent`: the event of one subscriber: a joined fact with a cursor, or a delta of streamed text.
  *
  * `docs/generated/events.md` is made from this file by `npm run events`: every event and every field has a doc comment.
  */
@@ -29,7 +29,7 @@ import type { Side } from './plan.js'
 import type { CallOutcome, QueuedItem, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
 
-/** What an event is about, where it applies. */
+/** The objects that an event is about; those that do not apply are absent. */
 export interface EventScope {
   /** The run. */
   readonly runId?: string
@@ -46,7 +46,7 @@ export interface EventScope {
 /** A step has seven phases: `PHASES` names them. */
 export type Phase = 1 | 2 | 3 | 4 | 5 | 6 | 7
 
-/** What the log holds of each event, by type. */
+/** The stored payload of each event, by type. */
 export interface EventPayloads {
   /** The thread was created. It is the first event of every thread. */
   'thread.started': {
@@ -55,7 +55,7 @@ export interface EventPayloads {
     /** The id of the thread that started this one as its subagent; null for a root thread. */
     readonly parent: string | null
   }
-  /** Another agent took the thread over. */
+  /** Another agent took over the thread. */
   'thread.updated': {
     /** The thread's status from now on. */
     readonly status?: ThreadStatus
@@ -64,23 +64,23 @@ export interface EventPayloads {
   }
   /** The thread described what it is doing, by `sessionStatus` or `setStatus`. */
   'thread.status': Nothing
-  /** The thread ended and takes no more messages. */
+  /** The thread ended and accepts no more messages. */
   'thread.closed': {
     /** How it ended: `completed`, `failed` or `terminated`. */
     readonly outcome: string
     /** Why its last run ended, or `terminated`. */
     readonly reason: StopReason
-    /** The number of messages that were still waiting; they are rejected. */
+    /** The number of pending messages, which are rejected. */
     readonly rejected: number
   }
   /** The thread had lost its workflow, and continues with a new one. */
   'thread.reopened': Nothing
   /** A run began: the thread works until nothing is left to do. */
   'run.started': {
-    /** What started the run, such as `message`. */
+    /** The trigger of the run, such as `message`. */
     readonly trigger: string
   }
-  /** A run ended, and did what it was for. */
+  /** A run ended successfully. */
   'run.completed': RunEnded
   /** A run ended with a failure, or is blocked. */
   'run.failed': RunEnded & {
@@ -109,7 +109,7 @@ export interface EventPayloads {
     readonly step: number
     /** The name of the prompt that the step uses. */
     readonly prompt?: string
-    /** The name of the model that the step asks. */
+    /** The name of the model that the step calls. */
     readonly model?: string
   }
   /** A step ended. */
@@ -119,7 +119,7 @@ export interface EventPayloads {
     /** Why no step follows; null if one does. */
     readonly reason: StopReason | null
   }
-  /** A step reached a phase. Every step marks all seven phases in order, also those that had nothing to do. */
+  /** A step reached a phase. Every step marks all seven phases in order, including those with nothing to do. */
   'step.phase': {
     /** The number of the phase, 1 to 7. */
     readonly phase: Phase
@@ -131,7 +131,7 @@ export interface EventPayloads {
     /** The number of items that waited when the event was written. */
     readonly waiting: number
   }
-  /** The request to the model is put together. */
+  /** The request to the model is assembled. */
   'context.resolved': {
     /** The number of messages in the request. */
     readonly messages: number
@@ -148,9 +148,9 @@ export interface EventPayloads {
   'model.completed': ModelRequest & {
     /** The tokens and the cost of this request. */
     readonly usage: Usage
-    /** Why the model ended its answer, in the provider's word. */
+    /** Why the model ended its answer, as the provider names it. */
     readonly finishReason: string
-    /** The number of parts whose metadata was too large to keep: the next request goes without it. */
+    /** The number of parts whose metadata was too large to store; the next request does not contain it. */
     readonly metadataLeftOut?: number
     /** The time from the request to the last byte of its answer. */
     readonly milliseconds: number
@@ -159,14 +159,14 @@ export interface EventPayloads {
   'model.failed': ModelRequest & {
     /** The kind of failure. */
     readonly error: string
-    /** What follows. */
+    /** The action after the failure. */
     readonly next: NextRequest
     /** The id under which the store keeps the provider's error text; absent if the request was interrupted. */
     readonly errorId?: string
   }
   /** A message has its place in the transcript. It replaces the deltas of its `messageId`. */
   'message.created': {
-    /** Whose message it is. */
+    /** The role of the message. */
     readonly role: MessageRole
   }
   /** A message of the transcript was changed. */
@@ -182,7 +182,7 @@ export interface EventPayloads {
   'tool.result': {
     /** The name of the tool. */
     readonly name: string
-    /** What became of the call; `unknown` is an interrupted call that may have acted. */
+    /** The outcome of the call; `unknown` is an interrupted call that may have taken effect. */
     readonly outcome: CallOutcome
     /** The code of a result that is an error, as the row of the call has it; else null. */
     readonly errorCode: string | null
@@ -195,7 +195,7 @@ export interface EventPayloads {
   'action.required': {
     /** The id to answer with. */
     readonly requestId: string
-    /** What is asked for. */
+    /** The kind of answer that is needed. */
     readonly kind: RequestKind
     /** The tool whose call waits for the answer; null if none does. */
     readonly toolName: string | null
@@ -206,16 +206,16 @@ export interface EventPayloads {
   'action.resolved': {
     /** The id of the request. */
     readonly requestId: string
-    /** What was asked for. */
+    /** The kind of answer that was needed. */
     readonly kind: RequestKind
     /** How the request ended. */
     readonly decision: ActionDecision
-    /** Who decided, as the caller named it; null if nobody is named. */
+    /** The name of the person who decided, if the caller gave it; else null. */
     readonly by: string | null
   }
   /** A subagent was created. */
   'subagent.spawned': SubagentEvent
-  /** A message was handed to a subagent. */
+  /** A message was sent to a subagent. */
   'subagent.input': SubagentEvent
   /** A subagent described what it is doing. */
   'subagent.status': SubagentEvent
@@ -242,7 +242,7 @@ export interface EventPayloads {
     /** The id under which the store keeps the error text. */
     readonly errorId: string
   }
-  /** A scheduled effect was taken back before it ran, or its thread closed. */
+  /** A scheduled effect was removed before it ran, or its thread closed. */
   'effect.removed': EffectEvent
   /** A hook failed, or ended the run on purpose. */
   'hook.failed': {
@@ -264,11 +264,11 @@ export interface EventPayloads {
   }
   /** The runtime refused or skipped something. The thread continues. */
   'runtime.warning': {
-    /** What was refused or skipped. */
+    /** Why the runtime refused or skipped something. */
     readonly code: WarningCode
     /** A sentence for operators, without content of the conversation. */
     readonly message?: string
-    /** How many, for the codes that count. */
+    /** The number of things that were dropped, for codes that count them. */
     readonly count?: number
   }
 }
@@ -311,7 +311,7 @@ interface EffectEvent {
   readonly name: string
 }
 
-/** The codes to which later versions add: readers get them as open lists. */
+/** The fields whose codes later versions extend; readers get them as open lists. */
 interface OpenFields {
   'model.failed': 'next'
   'action.required': 'kind'
@@ -321,7 +321,7 @@ interface OpenFields {
   'runtime.warning': 'code'
 }
 
-/** What delivery reads from other tables of the store and adds, by type. */
+/** The fields that delivery adds from other tables of the store, by type. */
 export interface JoinedPayloads {
   'thread.status': {
     /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
@@ -355,18 +355,18 @@ export interface JoinedPayloads {
 }
 
 export interface JoinedMessage {
-  /** The message: whole if it is at most 16 KiB as JSON, else cut. Null if it was removed since. */
+  /** The message, truncated if it has more than 16 KiB as JSON; null if it has been removed since. */
   readonly message: Message | null
-  /** Whether the message is cut: `messages()` has all of it. */
+  /** True if the message is truncated; `messages()` returns all of it. */
   readonly truncated: boolean
   /** The full size of the message as JSON, in bytes. */
   readonly bytes: number
 }
 
 interface Preview {
-  /** The arguments as the model wrote them, or the text of the result, cut at 16 KiB; null if there is none. */
+  /** The arguments as the model wrote them, or the text of the result, truncated at 16 KiB; null if there is none. */
   readonly preview: string | null
-  /** Whether the preview is cut. */
+  /** True if the preview is truncated. */
   readonly truncated: boolean
 }
 
@@ -376,7 +376,7 @@ interface NamedInstance {
 }
 
 interface RequestSubject {
-  /** The tool whose call waits for the answer; null if none does, or if the request was removed since. */
+  /** The tool whose call waits for the answer; null if none does, or if the request has been removed since. */
   readonly toolName: string | null
   /** The agent that needs the variables; only for `variables`. */
   readonly agent?: string
@@ -402,7 +402,7 @@ type PayloadOf<Type extends EventType> = Type extends keyof JoinedPayloads
     : WrittenPayload<Type> & JoinedPayloads[Type]
   : WrittenPayload<Type>
 
-/** What every event carries, but for its cursor. */
+/** The fields of every event, except its cursor. */
 interface Envelope extends EventScope {
   /** The time of the event, in ISO 8601. */
   readonly timestamp: string
@@ -412,7 +412,7 @@ interface Envelope extends EventScope {
   readonly threadId: string
 }
 
-/** What every fact of the event log carries. */
+/** The fields of every fact of the event log. */
 interface FactEnvelope extends Envelope {
   /** The number of the event in its thread, from 1, without gaps. Deltas have none. */
   readonly sequence: number
@@ -422,8 +422,8 @@ interface FactEnvelope extends Envelope {
 
 interface WithCursor {
   /**
-   * Where a subscriber is once it has this event: `events({ after: cursor })` goes on from here, in the middle of a text
-   * too. Opaque, ASCII, and of this subscription: two subscribers may have different ones at the same event.
+   * The position of a subscriber after this event: `events({ after: cursor })` continues here, even in the middle of a
+   * text. The cursor is opaque ASCII text; two subscribers may have different cursors at the same event.
    */
   readonly cursor: string
 }
@@ -433,10 +433,10 @@ interface JoinedFactOf<Type extends EventType> extends FactEnvelope {
   readonly payload: PayloadOf<Type>
 }
 
-/** A fact as all subscribers get it, but for its cursor, which each subscriber has its own. */
+/** A fact as all subscribers get it, without its cursor, which differs between subscribers. */
 export type JoinedFact = { [Type in EventType]: JoinedFactOf<Type> }[EventType]
 
-/** Text while it streams: no fact, so it has no sequence, and `message.created` replaces it. */
+/** Text while it streams. It is no fact, so it has no sequence, and `message.created` replaces it. */
 interface DeltaOf<Type extends string> extends Envelope, WithCursor {
   readonly sequence?: undefined
   readonly eventId?: undefined
@@ -446,8 +446,8 @@ interface DeltaOf<Type extends string> extends Envelope, WithCursor {
 }
 
 /**
- * The first delta of a subscription holds all text that came since its cursor, or since the beginning. A higher attempt
- * means: drop what was shown before.
+ * The first delta of a subscription holds all text since its cursor, or since the beginning. A higher attempt replaces
+ * all text that was shown before.
  */
 export interface DeltaPayload {
   /** The number of the request that streams the text. */
@@ -459,8 +459,8 @@ export interface DeltaPayload {
 }
 
 /**
- * What `events()` gives, by `type`. Later versions add types and optional fields, and they are delivered as they are:
- * pass over what you do not know.
+ * An event of `events()`, by `type`. Later versions add types and optional fields, which are delivered unchanged:
+ * ignore those that you do not know.
  */
 export type ThreadEvent =
   | { [Type in EventType]: JoinedFactOf<Type> & WithCursor }[EventType]
@@ -470,7 +470,7 @@ export type ThreadEvent =
 /** One event of this type. */
 export type ThreadEventOf<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { readonly type: Type }>
 
-/** What is asked for. */
+/** The kind of answer that is needed. */
 type RequestKind =
   /** The decision whether a tool call may run. */
   | 'approval'

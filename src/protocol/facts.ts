@@ -1,7 +1,7 @@
-/** How writers make events: the table of `events.ts` says what each type holds. */
+/** The events of writers. The table of `events.ts` defines the payload of each type. */
 import type { EventPayloads, EventScope, EventType, Phase } from './events.js'
 
-/** Something that happened, on its way into the event log: ids, registered names and numbers, never text (T5). */
+/** An event before it is stored: ids, registered names and numbers, never text (T5). */
 export type Fact<Type extends EventType = EventType> = {
   [Known in Type]: {
     readonly type: Known
@@ -10,14 +10,14 @@ export type Fact<Type extends EventType = EventType> = {
   }
 }[Type]
 
-/** Where a type is one of several, a payload that fits each of them. */
+/** The payload that fits every type of a union. */
 type PayloadOfAll<Type extends EventType> = (
   Type extends EventType ? (payload: EventPayloads[Type]) => void : never
 ) extends (payload: infer Payload) => void
   ? Payload
   : never
 
-/** Makes a fact. One call at least has each type as a literal: a test looks for types that nothing emits. */
+/** Makes a fact. At least one call must have each type as a literal, because a test looks for types that nothing emits. */
 export function fact<Type extends EventType>(
   type: Type,
   payload: PayloadOfAll<Type>,
@@ -27,7 +27,7 @@ export function fact(type: string, payload: unknown, scope?: EventScope): object
   return scope === undefined ? { type, payload } : { type, scope, payload }
 }
 
-/** The seven phases of a step; each is marked in every step, in this order, also when it had nothing to do. */
+/** The seven phases of a step. Every step marks all of them, in this order, including those with nothing to do. */
 export const PHASES = {
   1: 'drain',
   2: 'assemble_context',

@@ -1,6 +1,6 @@
 /**
- * Every failure that leaves an activity or a workflow is built here, from one table. A failure lands in history in
- * plain sight, so it holds a type, a fixed sentence and an error id; the real error, with its text and stack, is in the
+ * Every failure that leaves an activity or a workflow is built here, from one table. A failure is readable in the
+ * history, so it holds only a type, a fixed sentence and an error id; the real error, with its text and stack, is in the
  * store under that id (T5). Types are wire format: never renamed, only added.
  */
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
@@ -8,7 +8,7 @@ import type { ApplicationFailureOptions } from '@temporalio/common'
 
 interface FailureKind {
   readonly retryable: boolean
-  /** Our own line of the log says more than the SDK's, which is then a line of DEBUG. */
+  /** This package logs a more precise line itself, so the SDK logs the failure only at DEBUG. */
   readonly isLogged?: true
   readonly message: string
 }
@@ -28,11 +28,11 @@ export const FAILURES = {
   'Request.Invalid': { retryable: false, message: 'The answer does not fit its request.' },
   'Item.NotFound': {
     retryable: false,
-    message: 'Nothing of this id waits in the queue and can be taken back.',
+    message: 'The queue has no removable item of this id.',
   },
   'Item.Invalid': {
     retryable: false,
-    message: 'A removal names what waits by its id, and this one does not.',
+    message: 'Expected a removal with the id of a queued item.',
   },
   'Definition.Missing': {
     retryable: true,
@@ -49,23 +49,23 @@ export const FAILURES = {
 
 export type FailureType = keyof typeof FAILURES
 
-/** An `ApplicationFailure` without stack and cause: both would put prompts and keys into history. */
+/** Builds an `ApplicationFailure` without stack and cause, which would put prompts and keys into the history. */
 export function failure(type: FailureType, errorId?: string): ApplicationFailure {
   const { message } = FAILURES[type]
   return withoutStack(type, { message: errorId === undefined ? message : `${message} (error ${errorId})` })
 }
 
 /**
- * Milliseconds before the next attempt. Of two workers on one task queue the right one has it after an attempt or two;
- * Temporal's server makes a second of each shorter pause. Where there is no right worker, it is looked for every ten
- * seconds: a hundred threads that wait so cost ten attempts a second.
+ * Milliseconds before the next attempt. Of two workers on one task queue the right one gets it after an attempt or two;
+ * Temporal's server rounds each shorter pause up to a second. Without a right worker an attempt is made every ten
+ * seconds, so a hundred such threads cost ten attempts a second.
  */
 const OTHER_STORE_PAUSES = { first: 50, growth: 1.3, last: 10_000 }
 
 /**
- * The refusal of a worker whose store is not the thread's. Where a worker of the right store polls the same task queue,
- * it takes one of the next attempts within seconds; where there is none, the attempts become rare. The worker says it
- * once by itself, so the SDK does not log each attempt.
+ * Builds the refusal of a worker whose store is not the thread's. If a worker of the right store polls the same task
+ * queue, it gets one of the next attempts within seconds; otherwise the attempts become rare. The worker logs the
+ * refusal once itself, so the SDK does not log each attempt.
  */
 export function otherStoreFailure(attempt: number): ApplicationFailure {
   const { first, growth, last } = OTHER_STORE_PAUSES
@@ -89,17 +89,17 @@ function withoutStack(type: FailureType, options: ApplicationFailureOptions): Ap
   return made
 }
 
-/** Whether an error, or anything that it was caused by, is a failure of this type. */
+/** True if an error, or one of its causes, is a failure of this type. */
 export function hasFailureType(error: unknown, type: FailureType): boolean {
   return failureTypes(error).has(type)
 }
 
-/** The types of all failures behind an error, nearest first; walks `cause` and aggregates, also where they form a ring. */
+/** The types of all failures behind an error, nearest first. Follows `cause` and aggregates, even in a cycle. */
 export function failureTypes(error: unknown): ReadonlySet<string> {
   const types = new Set<string>()
   const seen = new Set<unknown>()
   const waiting: unknown[] = [error]
-  // A failure without a cause puts an undefined in line, with others behind it.
+  // A failure without a cause adds an undefined before the other entries.
   while (waiting.length > 0) {
     const next = waiting.shift()
     if (!(next instanceof Error) || seen.has(next)) continue

@@ -1,4 +1,7 @@
-/** Ids of runs, steps and calls: made from counters of the carried state, so that a retry, a replay and a reset give the same. */
+/**
+ * Ids of runs, steps and calls. They are made from counters of the carried state, so a retry, a replay and a reset make
+ * the same ids.
+ */
 
 export function runIdOf(run: number): string {
   return `run_${run}`
@@ -8,22 +11,25 @@ export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }
 
-/** Of a step, or of the nested step that a prompt tool's call makes. */
+/** The operation id of the model call of a step, or of the nested step of a prompt tool's call. */
 export function modelOperationId(run: number, step: number, frameCallId: string | null = null): string {
   return frameCallId === null ? `model_${run}_${step}` : `model_${run}_${step}_${frameCallId}`
 }
 
-/** Of the beginning of a run whose first call was not chosen by a model. */
+/** The operation id of the beginning of a run whose first call was not chosen by a model. */
 export function beginOperationId(run: number): string {
   return `begin_${run}`
 }
 
-/** Also the operation id of the call, and what providers see as tool-call id. */
+/** The id of a call, which is also its operation id, and the tool-call id that providers get. */
 export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
 }
 
-/** Of what comes before a step, as a prompt becomes active; `key`: whose prompt. Its calls are numbered like nested ones. */
+/**
+ * The operation id of an activation, which precedes a step; `key` identifies the prompt. Its calls are numbered like
+ * nested ones.
+ */
 export function immediatesId(
   { run, step }: { readonly run: number; readonly step: number },
   key: string,
@@ -31,14 +37,15 @@ export function immediatesId(
   return `immediate_${run}_${step}_${key}`
 }
 
-/** What is added to the key of a prompt that becomes active after others of its run. */
+/** The suffix of the key of a prompt that becomes active after others of its run. */
 export function activationSuffix(activations: number | undefined): string {
   return activations === undefined ? '' : `n${activations}`
 }
 
 /**
- * By this id the workflow names what comes before a step: it knows how many prompts became active before that step, and not
- * for which side the activity finds a prompt. It is the key of the operation, whose own id also names agent and side.
+ * The id by which the workflow names an activation. The workflow has the number of earlier activations, and not the
+ * side for which the activity finds a prompt. The id is the key of the operation, whose own id also contains agent and
+ * side.
  */
 export function activationId(
   { run, step }: { readonly run: number; readonly step: number },
@@ -70,22 +77,22 @@ export function reportOperationId(report: number): string {
   return `report_${report}`
 }
 
-/** What a tool gives to the service it calls, so that a repeated request does nothing twice. */
+/** The key that a tool passes to the service it calls, so that a repeated request has no second effect. */
 export function idempotencyKeyOf(threadId: string, callId: string): string {
   return `${threadId}:${callId}`
 }
 
 /** How a thread is tied to its store: by the store's id, in its start, in its memo and in the input of each activity. */
 
-/** The field that the guard of activities adds to an answer whose input named no store: the store of the worker. */
+/** The field that the interceptor of activities adds to an answer whose input named no store: the store of the worker. */
 export interface StoreAnswer {
   readonly store?: string
 }
 
-/** As `store/store-location.ts` makes it. */
+/** True for an id as `store/store-location.ts` makes it. */
 export function isStoreId(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-z]{12}$/.test(value)
 }
 
-/** In the memo of a thread: the id of its store. One that was started by hand has none. */
+/** The memo field with the id of a thread's store. A thread that was started by hand has none. */
 export const STORE_MEMO = 'store'

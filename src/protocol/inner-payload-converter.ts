@@ -1,2 +1,5 @@
-/** The converter that ours goes around: in a bundle, the bundler puts a user's own here if they have one. */
+/**
+ * The converter that this package's converter wraps. In a bundle the bundler replaces it by the user's own, if there is
+ * one.
+ */
 export { defaultPayloadConverter as payloadConverter } from '@temporalio/common'

@@ -18,7 +18,10 @@ export const LIMITS = {
   inlineContentBytes: 4 * KB,
   /** An activity result of 5 MB is never reported and hangs; ids and flags need a few hundred bytes. */
   activityResultBytes: 64 * KB,
-  /** Share of such a result for the operations on the thread: a call with more is refused, because the workflow could not receive them. */
+  /**
+   * Share of such a result for the operations on the thread: a call with more is refused, because the workflow could
+   * not receive them.
+   */
   operationBytes: 48 * KB,
   queuedItems: 1000,
   /** Items that one call may queue: its answer carries their ids. */
@@ -28,8 +31,8 @@ export const LIMITS = {
   /** Share of the carried state that the packed queue may take: a thousand of the longest ids fit. */
   queueBytes: 128 * KB,
   /**
-   * The number of full queues that the store may have admitted before the workflow learns which items left the first one: one
-   * that a model call drains, one behind it, and the items that were removed from both.
+   * The number of full queues that the store may have admitted before the workflow has removed the items of the first
+   * one: one that a model call drains, one behind it, and the items that were removed from both.
    */
   queuesAdmitted: 4,
   /** Share of the calls of a step and of its frames; a step that would carry more ends its run. */
@@ -46,9 +49,15 @@ export const LIMITS = {
   closedChildren: 30,
   childrenInAll: 10_000,
   childDepth: 8,
-  /** Unanswered calls that a parent keeps of one child, which takes them in order: the newest answer is also for the calls before. */
+  /**
+   * Unanswered calls of one child that its parent keeps. The child consumes them in order, so the newest answer also
+   * answers the earlier calls.
+   */
   invocationsPerChild: 8,
-  /** Share of reports that arrived before their calls were known, as after a Temporal reset: some fifteen of one call. */
+  /**
+   * Share of reports that arrive before the calls that they answer, as after a Temporal reset: about fifteen of one
+   * call each.
+   */
   earlyReportBytes: 3 * KB,
   /** Children that one call starts together. */
   fanOut: 50,
@@ -69,7 +78,10 @@ export const LIMITS = {
   /** Files of one message: each is shown to the model separately. */
   messageAttachments: 100,
   nameLength: 128,
-  /** The reason of an answer to a request, and the name of the person who gave it: both are shown to people and to the model. */
+  /**
+   * The reason of an answer to a request, and the name of the person who gave it: both are shown to people and to the
+   * model.
+   */
   answerTextBytes: 4 * KB,
   /** A key, a certificate or a short text fits; a longer value belongs in a file. */
   variableBytes: 64 * KB,
@@ -102,18 +114,21 @@ export const LIMITS = {
   /** The stream of a longer answer is aborted. */
   answerBytes: 4 * MB,
   toolTimeout: 5 * MINUTE,
-  /** Several hooks run inside one activity, whose own limit leaves them `START_TO_CLOSE_SLACK`. */
+  /** Several hooks run inside one activity, whose own timeout leaves them `START_TO_CLOSE_SLACK`. */
   longestHook: 5 * MINUTE,
-  /** For the claim of a call and the delivery of its result: the worker's own limit ends before start-to-close. */
+  /**
+   * Time for the claim of a call and the delivery of its result, so that the worker's own limit ends before
+   * start-to-close.
+   */
   remoteSlack: MINUTE,
   /** Characters of a subagent's status text, as its parent's registry shows it. */
   statusText: 500,
-  /** A hook is short work between two others: a hook that never returns delays its thread by this at most. */
+  /** A hook is short work between two phases. A hook that never returns delays its thread by at most this time. */
   hookTimeout: 30 * SECOND,
   /** A longer tool result is stored whole and shown to the model as head, tail and a path to the rest. */
   toolResultBytes: 64 * KB,
   fileBytes: 100 * MB,
-  /** Of one request, in one file or in several: in base64, beside 4 MB of texts, it is below the 32 MB that providers take. */
+  /** All files of one request: in base64, beside 4 MB of texts, they stay below the 32 MB that providers accept. */
   inlinedFileBytes: 20 * MB,
 
   /** The part of its transcript that a step reads, however long the transcript is (T6); hooks read as much. */
@@ -134,7 +149,7 @@ export const LIMITS = {
    * the server itself allows more, up to 2 minutes.
    */
   workflowTask: 5 * SECOND,
-  /** Younger work is under way and no finding: an activity's retries and a signal take less. */
+  /** Younger work is in progress and not reported as a finding: an activity's retries and a signal take less. */
   underWay: MINUTE,
   /** Rows of one transaction of a deletion: some milliseconds, in which nothing else writes to a SQLite store. */
   deletedAtOnce: 500,
@@ -143,8 +158,8 @@ export const LIMITS = {
   /** How long the client waits for Temporal, with retries: as long as Temporal's own connect timeout. */
   temporalCall: 10 * SECOND,
   /**
-   * A killed database loses the last unsynchronized writes, with PostgreSQL's default settings at most 0.6 s of them: how
-   * often a stream checks that its last rows are there.
+   * How often a stream checks that its last rows are still there: a killed database loses its last unsynchronized
+   * writes, with PostgreSQL's default settings at most 0.6 s of them.
    */
   deltaLook: SECOND,
 } as const

@@ -1,4 +1,7 @@
-/** What is wrong with a message of the wire contract, in one sentence that names kinds and sizes, never content (T5). */
+/**
+ * Validators of the messages of the wire contract. A problem is one sentence that names kinds and sizes, never content
+ * (T5).
+ */
 
 import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
@@ -13,7 +16,7 @@ const SHORTEST_HEARTBEAT = 1_000
 
 const LONGEST_HEARTBEAT = 600_000
 
-/** Says what is wrong with a thread id, or nothing. */
+/** Explains what is wrong with a thread id; undefined if it is valid. */
 export function threadIdProblem(id: unknown): string | undefined {
   if (typeof id !== 'string' || id.length === 0 || id.length > LIMITS.threadIdLength)
     return `Expected a thread id of 1 to ${LIMITS.threadIdLength} characters, got ${describe(id)}.`
@@ -23,7 +26,7 @@ export function threadIdProblem(id: unknown): string | undefined {
 
 const NAME = `a text of 1 to ${LIMITS.threadIdLength} characters`
 
-/** Says what is wrong with a start input, or nothing. Fields of later versions are passed over. */
+/** Explains what is wrong with a start input; undefined if it is valid. Fields of later versions are ignored. */
 export function threadStartProblem(start: unknown): string | undefined {
   if (!isObject(start)) return `Expected an object with "agent", got ${describe(start)}.`
   if (!isName(start['agent']))
@@ -68,7 +71,7 @@ function threadLimitsProblem(limits: unknown): string | undefined {
   return undefined
 }
 
-/** Says what is wrong with the input of a `queueMessage` signal, or nothing. */
+/** Explains what is wrong with the input of a `queueMessage` signal; undefined if it is valid. */
 export function queueMessageProblem(message: unknown): string | undefined {
   if (!isObject(message)) return `Expected { messageId } or { content }, got ${describe(message)}.`
   const { messageId, content, role, invocation } = message
@@ -84,7 +87,7 @@ export function queueMessageProblem(message: unknown): string | undefined {
   return undefined
 }
 
-/** Says what is wrong with a message id, or nothing. */
+/** Explains what is wrong with a message id; undefined if it is valid. */
 export function messageIdProblem(id: unknown): string | undefined {
   if (typeof id === 'string' && id.startsWith(OUR_IDS))
     return `Message ids that start with "${OUR_IDS}" are kept for Everthread itself.`
@@ -93,7 +96,7 @@ export function messageIdProblem(id: unknown): string | undefined {
   return `Expected a message id of 1 to ${LIMITS.messageIdLength} bytes, got ${describe(id)}.`
 }
 
-/** Says what is wrong with the input of a `stop` signal, or nothing. */
+/** Explains what is wrong with the input of a `stop` signal; undefined if it is valid. */
 export function stopProblem(stop: unknown): string | undefined {
   if (stop === undefined || stop === null) return undefined
   if (isObject(stop) && !('undecodable' in stop)) {
@@ -103,7 +106,7 @@ export function stopProblem(stop: unknown): string | undefined {
   return `Expected no input or { runId, children }, got ${describe(stop)}.`
 }
 
-/** Says what is wrong with the input of a `queueTool` signal, or nothing. */
+/** Explains what is wrong with the input of a `queueTool` signal; undefined if it is valid. */
 export function queueToolProblem(tool: unknown): string | undefined {
   if (!isObject(tool)) return `Expected { toolCallId, name }, got ${describe(tool)}.`
   const { toolCallId, name } = tool
@@ -113,13 +116,13 @@ export function queueToolProblem(tool: unknown): string | undefined {
   return `Expected "name" to be the name of a tool, got ${describe(name)}.`
 }
 
-/** Says what is wrong with the input of a `setEnv` signal, or nothing. */
+/** Explains what is wrong with the input of a `setEnv` signal; undefined if it is valid. */
 export function setEnvProblem(input: unknown): string | undefined {
   if (isObject(input) && hasNames(input)) return undefined
   return `Expected { names }, a list of names of variables, got ${describe(input)}.`
 }
 
-/** Says what is wrong with the input of a `respond` update, or nothing. */
+/** Explains what is wrong with the input of a `respond` update; undefined if it is valid. */
 export function respondProblem(answer: unknown): string | undefined {
   if (!isObject(answer))
     return `Expected { id, approved }, { id, names } or { id, result }, got ${describe(answer)}.`
@@ -131,25 +134,25 @@ export function respondProblem(answer: unknown): string | undefined {
   return 'Expected one of "approved", true or false, "names", a list of names, and "result", true.'
 }
 
-/** Says what is wrong with the input of a `removeQueued` update, or nothing. */
+/** Explains what is wrong with the input of a `removeQueued` update; undefined if it is valid. */
 export function removeQueuedProblem(input: unknown): string | undefined {
   if (isObject(input) && typeof input['id'] === 'string' && input['id'].length > 0) return undefined
   return `Expected { id }, the id of an item of the queue, got ${describe(input)}.`
 }
 
-/** Names of variables are not carried, so their number is not bounded. */
+/** The state does not carry names of variables, so their number is not bounded. */
 function hasNames({ names }: Fields): boolean {
   return Array.isArray(names) && names.length > 0 && names.every(isName)
 }
 
-/** Says what is wrong with the input of a `childReport` signal, or nothing. */
+/** Explains what is wrong with the input of a `childReport` signal; undefined if it is valid. */
 export function childReportProblem(report: unknown): string | undefined {
   if (!isObject(report)) return `Expected a child's report, got ${describe(report)}.`
   const { reference, report: number, invocations, kind, messageId, closes } = report
   const isReport = isName(reference) && isWholeNumber(number, 1, Number.MAX_SAFE_INTEGER)
-  const isTold = kind === 'result' || kind === 'failure' || kind === 'notice'
+  const isKind = kind === 'result' || kind === 'failure' || kind === 'notice'
   const hasMessage = messageId === undefined || messageIdProblem(messageId) === undefined
-  if (isReport && isTold && hasMessage && areCallIds(invocations) && isTypeOrMissing(closes, 'boolean'))
+  if (isReport && isKind && hasMessage && areCallIds(invocations) && isTypeOrMissing(closes, 'boolean'))
     return undefined
   return 'Expected { reference, report, invocations, kind, messageId, closes }.'
 }
@@ -173,7 +176,7 @@ function describe(value: unknown): string {
   return typeof value
 }
 
-/** What each kind of operation of another thread has to carry. */
+/** The required fields of each kind of operation on another thread. */
 const FITS: Readonly<Record<ToldOperation['kind'], (operation: Fields) => boolean>> = {
   queue_message: ({ id, role }) => isId(id) && (role === 'user' || role === 'assistant'),
   queue_tool: ({ id, name }) => queueToolProblem({ toolCallId: id, name }) === undefined,
@@ -184,12 +187,12 @@ const FITS: Readonly<Record<ToldOperation['kind'], (operation: Fields) => boolea
   terminate: () => true,
 }
 
-/** Says what is wrong with the input of an `operations` signal, or nothing: one bad operation spoils all. */
+/** Explains what is wrong with the input of an `operations` signal; undefined if all of its operations are valid. */
 export function operationsProblem(input: unknown): string | undefined {
   const operations = isObject(input) ? input['operations'] : undefined
   if (Array.isArray(operations) && operations.length <= LIMITS.waitingTells && operations.every(fits))
     return undefined
-  return `Expected { operations }, a list of at most ${LIMITS.waitingTells} things that a thread may do to another.`
+  return `Expected { operations }, a list of at most ${LIMITS.waitingTells} operations on another thread.`
 }
 
 function fits(operation: unknown): boolean {
@@ -205,9 +208,9 @@ function isId(value: unknown): boolean {
   return messageIdProblem(value) === undefined
 }
 
-/** Says what is wrong with `reopened` of a start input, or nothing. */
+/** Explains what is wrong with `reopened` of a start input; undefined if it is valid. */
 export function reopenedProblem(reopened: unknown): string | undefined {
-  if (!isObject(reopened)) return 'Expected "reopened" to be what a client made of a lost thread.'
+  if (!isObject(reopened)) return 'Expected "reopened" to be the state of a lost thread.'
   const wrong = Object.entries(CHECKS).find(([field, isRight]) => !isRight(reopened[field]))
   return wrong === undefined
     ? undefined

@@ -38,12 +38,13 @@ export interface FileRecord {
   readonly updatedAt: Micros
 }
 
-/** Who a row of the transcript is from; `tool` rows are results. */
+/** The author of a row of the transcript; `tool` rows are results. */
 export type MessageRole = 'system' | 'user' | 'assistant' | 'tool'
 
 /**
- * `pending`: accepted, not yet in the transcript. `rejected`, `refused` and `removed` never get there:
- * the thread was terminated, a create hook threw, a caller took it back. `interrupted`: a model answer cut by a stop.
+ * `pending`: accepted, not yet in the transcript. Three never enter it: `rejected` (the thread was terminated),
+ * `refused` (a create hook threw) and `removed` (a caller removed it from the queue). `interrupted`: a model's answer
+ * that a stop ended early.
  */
 export type MessageStatus =
   | 'pending'
@@ -56,7 +57,7 @@ export type MessageStatus =
 
 /**
  * One row of a thread's transcript, in the shape of Standard Agents: snake_case, `tool_calls` a JSON string.
- * `user` and `assistant` say who wrote it: side A writes `assistant`, side B (or the person) writes `user`.
+ * `user` and `assistant` name the author: side A writes `assistant`, side B (or the person) writes `user`.
  */
 export interface Message {
   readonly id: string
@@ -71,7 +72,7 @@ export interface Message {
   readonly created_at: Micros
   readonly parent_id: string | null
   readonly depth: number
-  /** In the model's context, hidden from the user's transcript. */
+  /** True for a message that is in the model's context and hidden from the user's transcript. */
   readonly silent: boolean
   readonly metadata: Record<string, unknown> | null
   readonly status: MessageStatus
@@ -79,8 +80,8 @@ export interface Message {
   readonly attachments: readonly AttachmentRef[]
   readonly reasoning_content: string | null
   /**
-   * Why the model ended its answer: `stop`, `tool-calls`, `other`, or `length`, with which the answer is cut off; null where no
-   * model wrote it to its end.
+   * Why the model ended its answer: `stop`, `tool-calls`, `other`, or `length` for a truncated answer; null if no model
+   * wrote it to its end.
    */
   readonly finish_reason: string | null
   /** The prompt that was active when it was made. */
@@ -98,10 +99,10 @@ export interface ToolCallEntry {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Why a model ended its answer, where its limit of output tokens cut it off: the model's own, or `maxOutputTokens`. */
+/** The finish reason of an answer that a limit of output tokens truncated: the model's own, or `maxOutputTokens`. */
 export const CUT_OFF = 'length'
 
-/** What the model reads as the result of a call that was cut off: by a stop, or by the end of its thread. */
+/** The result that the model reads for a call that a stop interrupted, or that was cancelled with its thread. */
 export const CUT_CALL = {
   interrupted:
     'This call was interrupted: the run was ended before it answered. It may have taken effect in part.',

@@ -46,20 +46,20 @@ export interface ThreadStart {
   readonly searchAttributes?: readonly string[]
   readonly limits?: ThreadLimits
   readonly parent?: StartParent
-  /** The thread was lost, and goes on with this; ids and numbers only (T5). */
+  /** The state with which a lost thread continues; ids and numbers only (T5). */
   readonly reopened?: ReopenedThread
 }
 
-/** Who started a thread. */
+/** The thread that started this one. */
 interface StartParent {
   readonly threadId: string
-  /** Its tool call. */
+  /** The parent's tool call. */
   readonly callId: string
-  /** The thread that the whole tree began with. @default the parent */
+  /** The root of the whole tree. @default the parent */
   readonly root?: string
 }
 
-/** The thread that a tree began with: itself, if nobody started it. */
+/** The root of a thread's tree; a thread without a parent is its own root. */
 export function rootOf(threadId: string, { parent }: Pick<ThreadStart, 'parent'>): string {
   return parent === undefined ? threadId : (parent.root ?? parent.threadId)
 }
@@ -72,38 +72,41 @@ export interface ThreadLimits {
   readonly historyEvents?: number
 }
 
-/** A message staged in the store, or one with its content inline: up to 4 KiB, then in history, by the sender's choice. */
+/**
+ * A message that is staged in the store, or one with inline content of at most 4 KiB, which is then in the history by
+ * the sender's choice.
+ */
 export type QueueMessage =
   | {
       readonly messageId: string
       readonly role?: 'user' | 'assistant'
       readonly from?: 'parent' | 'child' | 'tool'
-      /** The parent's call that it belongs to: the child's next report answers it. */
+      /** The parent's call to which the message belongs; the child's next report answers it. */
       readonly invocation?: string
     }
   | { readonly content: string; readonly role?: 'user' | 'assistant'; readonly silent?: boolean }
 
-/** No input: the current run. Of a run that is not the current one: nothing happens. */
+/** Without input it stops the current run; with the id of another run it does nothing. */
 export interface Stop {
   readonly runId?: string
-  /** `false`: a child that a call waits for goes on; its report is an ordinary item then. @default true */
+  /** `false`: a child for which a call waits continues, and its report becomes an item of the queue. @default true */
   readonly children?: boolean
 }
 
-/** A tool to run, its arguments staged in the store; waits its turn in the queue. */
+/** A tool to run, with its arguments staged in the store; it becomes an item of the queue. */
 export interface QueueTool {
   readonly toolCallId: string
   readonly name: string
 }
 
-/** Variables were stored: a run that lacks one looks again. */
+/** Variables were stored; a run that lacks one checks again. */
 export interface SetEnv {
   readonly names: readonly string[]
 }
 
 /**
- * The answer to a pending request. The row of the request holds who, why, values and results; `approved` alone is enough
- * from the command line.
+ * The answer to a pending request. The row of the request holds author, reason, values and results; from Temporal's
+ * command line `approved` alone is enough.
  */
 export type Respond =
   | { readonly id: string; readonly approved: boolean }
@@ -111,8 +114,8 @@ export type Respond =
   | { readonly id: string; readonly result: true }
 
 /**
- * Takes a message, tool or effect out of the queue. A client marks its row first, and that decides; what has no row, a
- * message that was sent inline, can be taken back while no run is under way.
+ * Removes a message, tool or effect from the queue. A client marks its row first, and the row decides. An inline
+ * message has no row, and can be removed while no run is in progress.
  */
 export interface RemoveQueued {
   readonly id: string
@@ -124,40 +127,41 @@ export interface ChildReport {
   readonly report: number
   /** The parent's calls that the child's session consumed. */
   readonly invocations: readonly string[]
-  /** `notice`: it says nothing by itself; a call that waits goes on all the same. */
+  /** `notice`: a report without a text; a call that waits continues nevertheless. */
   readonly kind: 'result' | 'failure' | 'notice'
   readonly messageId?: string
-  /** The child takes nothing any more. */
+  /** The child accepts no more input. */
   readonly closes?: boolean
 }
 
-/** What a parent or child did to this thread; its rows are in the store. */
+/** Operations of a parent or child on this thread; their rows are in the store. */
 export interface Operations {
   readonly operations: readonly ToldOperation[]
 }
 
-/** Thread and message ids that begin so are ours. */
+/** The prefix of thread and message ids that are reserved for this package. */
 export const OUR_IDS = 'everthread:'
 
-/** What a thread that was lost goes on with: ids, registered names and numbers of its rows, never content (T5). */
-
-/** In the start input of a thread that is opened again. Times: milliseconds since 1970. */
+/**
+ * The state with which a lost thread continues, in the start input of its new workflow: ids, registered names and
+ * numbers of its rows, never content (T5). Times are milliseconds since 1970.
+ */
 export interface ReopenedThread {
-  /** The one that has the thread now, after handoffs. */
+  /** The current agent, after handoffs. */
   readonly agent: string
   /** The highest numbers in use: the next ones differ, so that no finished operation runs again (T4). */
   readonly runs: number
   readonly settles: number
   readonly reports: number
   readonly items: number
-  /** Children that it ever started. */
+  /** The number of children that it has ever started. */
   readonly children: number
-  /** The side that acts next in an interrupted run; left out if no run was under way. */
+  /** The side that acts next in an interrupted run; absent if no run was in progress. */
   readonly side?: Side
   readonly stopped?: true
   /** Sides whose immediate subagents have started. */
   readonly activated: readonly Side[]
-  /** Calls of the parent that it has taken and not answered. */
+  /** The parent's calls that it has consumed and not answered. */
   readonly invocations: readonly string[]
   /** Scheduled effects, as `[id, dueAt]`. */
   readonly effects: readonly (readonly [string, number])[]
@@ -166,7 +170,7 @@ export interface ReopenedThread {
   readonly groups: readonly { readonly callId: string; readonly references: readonly string[] }[]
   /** The request that blocked the last run. */
   readonly request?: { readonly id: string; readonly requestedAt: Millis }
-  /** The last report that is in the parent's store: it is announced once more. */
+  /** The last report that is in the parent's store; it is signalled once more. */
   readonly report?: Omit<ChildReport, 'reference'>
   readonly lastRun?: LastRun<Millis>
 }

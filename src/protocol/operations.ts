@@ -3,8 +3,8 @@ import type { PreparedChild } from './status.js'
 import type { Millis } from './time.js'
 
 /**
- * What a tool, hook or effect did to its thread that the workflow has to know: committed with its outcome (T9), applied
- * in this order. Ids, registered names and flags only (T5).
+ * The effect of a tool, hook or effect on its thread, as far as it concerns the workflow. Operations are committed with
+ * the outcome (T9) and applied in their order. Ids, registered names and flags only (T5).
  */
 export type ThreadOperation =
   | { readonly kind: 'queue_message'; readonly id: string; readonly role: 'user' | 'assistant' }
@@ -21,16 +21,19 @@ export type ThreadOperation =
   /** The run ends after this call. */
   | { readonly kind: 'stop_run' }
   | { readonly kind: 'terminate' }
-  /** A subagent that lacks variables: its rows are in the store, it starts once the request is answered. */
+  /** A subagent that lacks variables. Its rows are in the store; it starts when the request is answered. */
   | {
       readonly kind: 'defer_child'
       readonly requestId: string
       readonly child: PreparedChild
       readonly expiresAt: Millis
     }
-  /** A child was found closed: what it owes is answered for (T7). */
+  /** A child is closed, so the calls that it owes get a result (T7). */
   | { readonly kind: 'child_closed'; readonly reference: string; readonly status: string }
-  /** After a reset a recorded step met these messages, which no finished run has answered; the numbers are the highest. */
+  /**
+   * After a reset a finished step was repeated with these messages, which no finished run has answered. The numbers are
+   * the highest in use.
+   */
   | {
       readonly kind: 'came_late'
       readonly ids: readonly string[]
@@ -38,10 +41,10 @@ export type ThreadOperation =
       readonly settles: number
       readonly reports: number
     }
-  /** An operation on a parent or child: its rows are in the store, an outbound signal is for its workflow. */
+  /** An operation on a parent or child: its rows are in the store, and its workflow gets an outbound signal. */
   | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
 
-/** What one thread may do to another. */
+/** An operation of one thread on another. */
 export type ToldOperation = Extract<
   ThreadOperation,
   {
@@ -56,7 +59,7 @@ export type ToldOperation = Extract<
   }
 >
 
-/** Another call follows in the step: the call with this operation is not the last one. */
+/** True if another call follows in the step, because the operations queue one. */
 export function queuesTool(operations: readonly ThreadOperation[] | undefined): boolean {
   return operations?.some(({ kind }) => kind === 'queue_tool') === true
 }

@@ -8,7 +8,7 @@ import { UNDECODABLE, payloadConverter } from './payload-converter.js'
 
 const sandbox = globalThis as { __TEMPORAL_ACTIVATOR__?: { info?: { workflowType?: string } } }
 
-/** As inside the sandbox of a workflow of this type. */
+/** Runs a test as inside the sandbox of a workflow of this type. */
 function inWorkflow(workflowType: string): void {
   sandbox.__TEMPORAL_ACTIVATOR__ = { info: { workflowType } }
 }
@@ -54,7 +54,7 @@ function randomPayload(random: SeededRandom): Payload {
   return { ...(random.chance(0.95) ? { metadata } : {}), ...(random.chance(0.9) ? { data } : {}) }
 }
 
-/** What a converter makes of a payload, as something that can be compared. */
+/** The value or the error of a converter for a payload, in a form that can be compared. */
 function outcome(decode: () => unknown): { readonly value: unknown } | 'throws' {
   try {
     return { value: decode() }

@@ -1,16 +1,17 @@
 /**
- * The payload converter of workers. Decoding happens before any handler runs, and one signal that cannot be
- * decoded wedges a workflow for ever; here it becomes `{ undecodable: true }`, which the handlers record and
- * skip (T10). A pure function of the bytes, frozen like wire format (T11). It goes around the converter of the worker's
- * user, if there is one, and is soft only in our own workflow types: a user's workflow fails as it always did.
+ * The payload converter of workers. Decoding happens before any handler runs, and one signal that cannot be decoded
+ * blocks a workflow for ever; this converter turns it into `{ undecodable: true }`, which the handlers record and skip
+ * (T10). It is a pure function of the bytes and, like wire format, never changes (T11). It wraps the user's own
+ * converter, if there is one, and tolerates such payloads only in this package's workflow types: a user's workflow
+ * fails as before.
  */
 import type { PayloadConverter } from '@temporalio/common'
 import { payloadConverter as inner } from './inner-payload-converter.js'
 
-/** What an undecodable payload becomes. */
+/** The value of an undecodable payload. */
 export const UNDECODABLE = Object.freeze({ undecodable: true })
 
-/** Found by a prebundled worker's check: a bundle without this converter is refused. */
+/** A worker looks for it in a prebuilt bundle, and refuses a bundle without this converter. */
 export const CONVERTER_MARKER = 'everthread-payload-converter-1'
 
 export const payloadConverter: PayloadConverter = {

@@ -16,10 +16,10 @@ export interface Plan {
   readonly prompts: Readonly<Record<string, PromptPlan>>
 }
 
-/** The runtime's own caps, which hold whatever an agent says; a worker may set them. */
+/** The runtime's own caps, which apply to every agent; a worker may set them. */
 export interface RunCaps {
   readonly stepsPerRun: number
-  /** For agents that set no `maxSessionTurns`. */
+  /** The cap for agents that set no `maxSessionTurns`. */
   readonly sessionTurns: number
   /** Identical tool errors in a row. */
   readonly repeatedToolErrors: number
@@ -31,29 +31,29 @@ export interface SidePlan {
   readonly stopOnResponse: boolean
   readonly stopTool: string | null
   readonly maxSteps: number | null
-  /** Name of the tool; which arguments carry the payload is known to the activities. */
+  /** Name of the tool; the activities have the mapping of its arguments to the payload. */
   readonly sessionStop: string | null
   readonly sessionFail: string | null
 }
 
 export interface PromptPlan {
   readonly model: string
-  /** Where the model is called; its fallbacks with it. @default the thread's own task queue */
+  /** The task queue on which the model and its fallbacks are called. @default the thread's own task queue */
   readonly taskQueue?: string
-  /** How often in a row it is asked for the rest of an answer that is cut off. @default 0 */
+  /** How many times in a row the model is called for the rest of a truncated answer. @default 0 */
   readonly continueCutAnswers?: number
   readonly tools: Readonly<Record<string, ToolPlan>>
 }
 
 /** `timeout` in milliseconds. */
 export type ToolPlan =
-  /** `taskQueue`: where it runs. @default the thread's own */
+  /** `taskQueue`: the task queue on which it runs. @default the thread's own */
   | { readonly kind: 'function'; readonly timeout: number; readonly taskQueue?: string }
   | { readonly kind: 'prompt'; readonly prompt: string }
   | { readonly kind: 'hand_off'; readonly agent: string }
-  /** Not resumable: called by its own name. Whether the call waits is known to the activities. */
+  /** A subagent that is not resumable is called by its own name. The activities decide whether the call waits. */
   | { readonly kind: 'subagent'; readonly agent: string }
-  /** The lifecycle tools of resumable subagents: which one is meant is in the arguments. */
+  /** The lifecycle tools of resumable subagents; the arguments name the subagent. */
   | { readonly kind: 'subagent_create' }
   | { readonly kind: 'subagent_message' }
 
@@ -77,7 +77,7 @@ export function toolPlanOf(plan: Plan, prompt: string, name: string): ToolPlan |
   return Object.hasOwn(tools, name) ? tools[name] : undefined
 }
 
-/** Before its first plan a thread cannot know that there is no side b: then a message for it is side a's. */
+/** Before its first plan a thread does not have the sides of its agent: without a side b, a message for it is side a's. */
 export function actualSide(plan: Plan, side: Side): Side {
   return plan.sides.b === null ? 'a' : side
 }

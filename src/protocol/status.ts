@@ -2,10 +2,11 @@ import type { Side } from './plan.js'
 import type { Micros, Millis } from './time.js'
 
 /**
- * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a call
- * waits for its result from outside. `waiting_resource`: the provider asked to wait, or its limit is reached. `blocked`: a
- * required variable is missing, or the store failed for 24 h. `completed`, `failed`: closed after a session stop, or after a
- * session fail or a cap. `lost`: closed in Temporal while its row says open. Open: later versions add members.
+ * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a
+ * call waits for its result from outside. `waiting_resource`: the provider requested a pause, or its limit is reached.
+ * `blocked`: a required variable is missing, or the store failed for 24 h. `completed`, `failed`: closed after a
+ * session stop, or after a session fail or a cap. `lost`: closed in Temporal while its row is open. Later versions add
+ * members.
  */
 export type ThreadStatus =
   | 'idle'
@@ -21,10 +22,10 @@ export type ThreadStatus =
   | 'lost'
   | (string & {})
 
-/** Why a run ended. Open: later versions add members. */
+/** Why a run ended. Later versions add members. */
 export type StopReason =
   | 'stop_on_response'
-  /** The agent has answered, and the answer is cut off by its limit of length. */
+  /** The agent has answered, and the answer was truncated by its limit of length. */
   | 'answer_cut'
   | 'stop_tool'
   | 'session_stop'
@@ -40,11 +41,11 @@ export type StopReason =
   | 'blocked'
   | 'stopped'
   | 'terminated'
-  /** Its thread was closed in Temporal by an operator, and opened again. */
+  /** An operator closed the thread in Temporal, and it was reopened. */
   | 'lost'
   | (string & {})
 
-/** What became of a run, as its last event says; `runOutcome` tells it from the reason. */
+/** The outcome of a run, as its last event names it; `runOutcome` derives it from the reason. */
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 
 const COMPLETED: ReadonlySet<StopReason> = new Set([
@@ -61,7 +62,7 @@ export function runOutcome(reason: StopReason): RunOutcome {
   return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
 }
 
-/** What the `snapshot` query answers: control state only; the client adds texts from the store. */
+/** The answer of the `snapshot` query: control state only; the client adds texts from the store. */
 export interface ControlSnapshot {
   readonly threadId: string
   readonly agent: string
@@ -72,7 +73,7 @@ export interface ControlSnapshot {
   readonly queue: readonly QueuedItem<Millis>[]
   readonly pending: readonly PendingItem<Millis>[]
   readonly effects: readonly ScheduledItem<Millis>[]
-  /** Open ones. */
+  /** The open children. */
   readonly children: readonly OpenChildItem[]
   readonly lastRun: LastRun<Millis> | null
 }
@@ -90,7 +91,7 @@ export interface RunSnapshot<At = Micros> {
   readonly sessionTurns: number
   /** 'model chat', 'tool refund_order', 'child …', or null between two of them. */
   readonly doing: string | null
-  /** Where that is done, if not on the thread's own task queue: without a worker there it waits. */
+  /** The task queue of that work, if it is not the thread's own. Without a worker there the work waits. */
   readonly taskQueue?: string
   readonly since: At
 }
@@ -106,7 +107,7 @@ export interface PendingItem<At = Micros> {
   readonly id: string
   /** `approval`, `call`, `variables`, … */
   readonly kind: string
-  /** Null where no call waits for it. */
+  /** Null if no call waits for it. */
   readonly toolName: string | null
   readonly requestedAt: At
 }
@@ -124,7 +125,7 @@ export interface LastRun<At = Micros> {
   readonly endedAt: At
 }
 
-/** What became of a call; `unknown` is what an interrupted side effect is. */
+/** The outcome of a call; `unknown` is that of an interrupted side effect. */
 export type CallOutcome = 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
 
 /** Tokens, and cost in millionths of a dollar; null when a price is unknown. */
@@ -135,7 +136,7 @@ export interface Usage {
   readonly cost: number | null
 }
 
-/** A child as its parent knows it. */
+/** A child as the registry of its parent has it. */
 export interface SubagentRegistryEntry {
   /** The child's thread id. */
   readonly reference: string
@@ -146,10 +147,10 @@ export interface SubagentRegistryEntry {
   readonly blocking: boolean
   /** The instance's own name. */
   readonly threadName?: string
-  /** The same for all children that one call started in one go. */
+  /** The same for all children that one call started together. */
   readonly spawnGroupId?: string
   readonly createdAt: Micros
-  /** `running`, `completed`, `failed`, `terminated`, `deferred`, or what the child said with `setStatus`. */
+  /** `running`, `completed`, `failed`, `terminated`, `deferred`, or the text that the child set with `setStatus`. */
   readonly status: string
   readonly parentCommunication: 'implicit' | 'explicit'
 }
@@ -165,9 +166,9 @@ export interface PreparedChild {
 
 /** How a child answered a call that waited for it. */
 export type CallReport =
-  /** The child's words are in the store; `notice`: it ended and, by its configuration, reports no text. */
+  /** The child's report is in the store; `notice`: it ended and, by its configuration, reports no text. */
   | { readonly kind: 'result' | 'failure' | 'notice'; readonly messageId?: string }
-  /** It closed without a report, with this status of Temporal. */
+  /** The child closed without a report, with this status of Temporal. */
   | { readonly kind: 'closed'; readonly status: string }
-  /** The call waits no longer. */
+  /** The call has timed out. */
   | { readonly kind: 'timed_out' }

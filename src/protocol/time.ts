@@ -17,7 +17,7 @@ export function toMillis(at: Micros): Millis {
   return Math.floor(at / 1000)
 }
 
-/** The first millisecond that is not before a point: what is due then is not done too early. */
+/** The first millisecond that is not before a point: work that is due at the point is not done too early. */
 export function toMillisAfter(at: Micros): Millis {
   return Math.ceil(at / 1000)
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from './limits.js'
 
-/** What JSON can carry; every value that enters the store or crosses the Temporal boundary is one. */
+/** A JSON value. Every value that enters the store or crosses the Temporal boundary is one. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
 /** A JSON object; a field that is undefined is left out. */
@@ -8,7 +8,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined
 }
 
-/** Why `JSON.stringify` has thrown, as the end of a sentence that says what was expected. */
+/** Explains why `JSON.stringify` has thrown, as the end of a sentence about the expected value. */
 export function unwritableJson(error: unknown): string {
   return error instanceof RangeError
     ? 'got a value that is nested too deep: flatten it, or give it as a text or file.'
@@ -37,12 +37,12 @@ export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= LIMITS.threadIdLength
 }
 
-/** Whether Temporal takes it as the name of a task queue: names that begin with `/_sys/` are the server's own. */
+/** True if Temporal accepts the value as the name of a task queue. Names that begin with `/_sys/` are the server's own. */
 export function isTaskQueue(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith('/_sys/') && !/\p{Cc}/u.test(value)
 }
 
-/** Says why a text cannot be the name of a variable, or nothing. */
+/** Explains why a value cannot be the name of a variable; undefined if it can. */
 export function variableNameProblem(name: unknown): string | undefined {
   const expected = `Expected the name of a variable to be a text of 1 to ${LIMITS.nameLength} characters without control characters`
   if (typeof name !== 'string') return `${expected}, got ${name === null ? 'null' : `a ${typeof name}`}.`
@@ -50,7 +50,10 @@ export function variableNameProblem(name: unknown): string | undefined {
   return /\p{Cc}/u.test(name) ? `${expected}, got one with such a character.` : undefined
 }
 
-/** Says why a value cannot be that of a variable, or nothing; never shows it. An empty text is a value. */
+/**
+ * Explains why a value cannot be the value of a variable, without showing it; undefined if it can. An empty text is
+ * valid.
+ */
 export function variableValueProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== 'string')
     return `Expected the value of the variable "${name}" to be a text, got ${value === null ? 'null' : `a ${typeof value}`}.`
@@ -60,8 +63,8 @@ export function variableValueProblem(name: string, value: unknown): string | und
 }
 
 /**
- * Removes the fields that are undefined: they must not hide a default, and `exactOptionalPropertyTypes` tells an absent field
- * apart from an undefined one.
+ * Removes the fields that are undefined: they must not hide a default, and `exactOptionalPropertyTypes` distinguishes
+ * an absent field from an undefined one.
  */
 export function withoutUndefined<Fields extends object>(
   fields: Fields,

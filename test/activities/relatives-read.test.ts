@@ -17,7 +17,7 @@ describe('a closed child', () => {
       const child = await childOf(call.state)
       expect(await child.getValue('found')).toBe('gold')
       expect((await child.getMessages()).messages).toMatchObject([{ content: 'The last words.' }])
-      const closed = 'Expected a thread that takes something, got c, which was closed.'
+      const closed = 'Expected an open thread, got c, which was closed.'
       for (const write of [
         () => child.queueMessage({ role: 'user', content: 'x' }),
         () => child.injectMessage({ role: 'user', content: 'x' }),

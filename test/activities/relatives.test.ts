@@ -211,7 +211,7 @@ describe('what is done to another thread', () => {
       const told = { kind: 'tell', to: 'c', operation: { kind: 'terminate' } }
       expect((await commit(call)).operations).toEqual([told])
       expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({
-        ...{ terminate_requested_at: NOW * 1000, terminate_reason: 'Its parent thread asked for it.' },
+        ...{ terminate_requested_at: NOW * 1000, terminate_reason: 'Its parent thread requested it.' },
       })
       expect(await messagesOf(store, 'c')).toEqual([])
     }))

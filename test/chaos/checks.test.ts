@@ -137,7 +137,7 @@ describe('calls', () => {
   })
 
   test('a tool that was refused by its ended parent is no finding', () => {
-    const refused = 'Error: Expected a thread that takes something, got p, which was closed.'
+    const refused = 'Error: Expected an open thread, got p, which was closed.'
     const rows = [called('c', 'tell'), result('c', 'error', refused)]
     const acted = [deed('tell', { at: 1 })]
     const of = (parentClosed: boolean) =>

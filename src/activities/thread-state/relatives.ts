@@ -71,7 +71,7 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
   function countSignal(): void {
     if (signals >= LIMITS.queuedByCall)
       throw new Error(
-        `Expected one call to ask at most ${LIMITS.queuedByCall} things of other threads, got another one.`,
+        `Expected at most ${LIMITS.queuedByCall} operations on other threads from one call, got another one.`,
       )
     signals += 1
   }
@@ -127,7 +127,7 @@ async function isDeferredChild(db: Reader, { id, parent_thread_id: parent }: Thr
 /** The warning for a thread that has closed since the call opened it (R3). */
 const THREAD_CLOSED: Fact = fact('runtime.warning', {
   code: 'thread_closed',
-  message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
+  message: 'The writes of a tool to another thread were dropped: that thread has been closed since.',
 })
 
 async function isOpen(db: Reader, threadId: string): Promise<boolean> {
@@ -226,7 +226,7 @@ function terminateBy(
   { id: threadId }: ThreadRecord,
   now: Micros,
 ): BufferedWrite {
-  const reason = sentBy === 'child' ? 'A subagent of it asked for it.' : 'Its parent thread asked for it.'
+  const reason = sentBy === 'child' ? 'A subagent requested it.' : 'Its parent thread requested it.'
   return async (tx) => {
     const requested = await requestTermination(tx, { threadId, reason, now })
     return requested === 'requested' ? { operations: [{ kind: 'terminate' }] } : {}
@@ -255,8 +255,7 @@ function rulesOf({ threadId, isClosed, isDeferred, onWrite, countSignal }: Relat
   const write: Rule =
     (work) =>
     (...given) => {
-      if (isClosed)
-        throw new Error(`Expected a thread that takes something, got ${threadId}, which was closed.`)
+      if (isClosed) throw new Error(`Expected an open thread, got ${threadId}, which was closed.`)
       onWrite()
       return work(...given)
     }
