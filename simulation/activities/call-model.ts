@@ -47,7 +47,7 @@ function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   const id = beginOperationId(input.run)
   const known = thread.operations.get(id)
   if (known !== undefined) return recorded(attempt, thread, known)
-  append(thread, [...input.facts, ...startedFacts(thread, input)])
+  append(thread, [...input.facts, ...recordRunStart(thread, input)])
   thread.agent = input.agent
   const answer: CallModelAnswer = attempt.world.may(0.05)
     ? MISSING
@@ -56,7 +56,7 @@ function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   return answer
 }
 
-function startedFacts(thread: ThreadRow, { run, trigger }: CallModelInput): readonly LoggedFact[] {
+function recordRunStart(thread: ThreadRow, { run, trigger }: CallModelInput): readonly LoggedFact[] {
   if (trigger === null || thread.runs.has(run)) return []
   thread.runs.set(run, { ended: false })
   return [{ type: 'run.started', scope: { runId: runIdOf(run) } }]
@@ -72,7 +72,7 @@ function activate(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   const id = immediatesId(input, `${input.side}${input.agent}${before}`)
   const known = thread.operations.get(id)
   if (known !== undefined) return recorded(attempt, thread, known)
-  append(thread, [...input.facts, ...startedFacts(thread, input)])
+  append(thread, [...input.facts, ...recordRunStart(thread, input)])
   thread.agent = input.agent
   const count = 1 + world.random.below(2)
   const calls = Array.from({ length: count }, (_, index) => {
@@ -115,7 +115,7 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (input.plan === null && world.may(0.01))
     return { kind: 'answered', answer: missing(attempt, input, thread) }
   const idle = isIdle(thread, input, { plan, delivered })
-  append(thread, [...input.facts, ...(idle ? [] : [...startedFacts(thread, input), ...stepFacts(input)])])
+  append(thread, [...input.facts, ...(idle ? [] : [...recordRunStart(thread, input), ...stepFacts(input)])])
   if (!idle) return { kind: 'held', number, operations: [] }
   const answer: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, plan) }
   finish(attempt, thread, id, answer)
@@ -160,7 +160,7 @@ function refuse(row: MessageRow | undefined): void {
 }
 
 function missing(attempt: Attempt, input: CallModelInput, thread: ThreadRow): CallModelAnswer {
-  append(thread, [...input.facts, ...startedFacts(thread, input)])
+  append(thread, [...input.facts, ...recordRunStart(thread, input)])
   finish(attempt, thread, modelOperationId(input.run, input.step), MISSING)
   return MISSING
 }

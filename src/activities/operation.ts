@@ -122,7 +122,7 @@ export async function begin(tx: Writer, found: Unfinished, beginning: Beginning)
 function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning): HeldOperation {
   const { kind, place, now, state = 'started', messageId = null, detail = null } = beginning
   const row = { thread_id: threadId, id, kind, ...place, state, attempt: 1, message_id: messageId, detail }
-  pipeline(tx, insertOperation(tx, { ...row, started_at: now, scheduled_at: scheduledAt() }))
+  pipeline(tx, insertOperation(tx, { ...row, started_at: now, scheduled_at: readScheduledTime() }))
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
 
@@ -132,7 +132,7 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
   const attempt = asked + 1
   const state = 'started'
   const detail = { asked }
-  pipeline(tx, takeOperation(tx, { threadId, id, attempt, state, scheduledAt: scheduledAt(), detail }))
+  pipeline(tx, takeOperation(tx, { threadId, id, attempt, state, scheduledAt: readScheduledTime(), detail }))
   return {
     ...{ threadId, id, attempt, state, asked, detail, now },
     messageId: operation.message_id ?? messageId ?? null,
@@ -146,11 +146,11 @@ function start(tx: Writer, operation: OperationRecord, { now, messageId }: Begin
 async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginning): Promise<HeldOperation> {
   const held = previousHold(operation, now)
   // Null: code from before schema version 5, which had no fencing, began it.
-  if (operation.scheduled_at !== null && operation.scheduled_at > scheduledAt())
+  if (operation.scheduled_at !== null && operation.scheduled_at > readScheduledTime())
     throw failure('Operation.Late')
   const { threadId, id, state } = held
   const attempt = held.attempt + 1
-  await takeOperation(tx, { threadId, id, attempt, state, scheduledAt: scheduledAt() })
+  await takeOperation(tx, { threadId, id, attempt, state, scheduledAt: readScheduledTime() })
   return { ...held, attempt }
 }
 
@@ -158,7 +158,7 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
  * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. It identifies the holder in
  * the row of an operation.
  */
-function scheduledAt(): number {
+function readScheduledTime(): number {
   return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
 }
 
@@ -304,7 +304,7 @@ type Detailed = Pick<OperationRecord, 'detail'>
  * has continued and calls again with more facts. Two equal facts count as two.
  */
 export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly Fact[] {
-  const known = [...storedDigests(detail)]
+  const known = [...readDigests(detail)]
   return given.filter((fact) => {
     const index = known.indexOf(digest(fact))
     if (index !== -1) known.splice(index, 1)
@@ -313,13 +313,13 @@ export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly
 }
 
 /** The detail for all facts that are stored now: these, and those of the row. */
-export function storedFacts(facts: readonly Fact[], { detail }: Detailed = { detail: null }): StoredFacts {
-  const stored = [...storedDigests(detail), ...facts.map(digest)]
+export function digestFacts(facts: readonly Fact[], { detail }: Detailed = { detail: null }): StoredFacts {
+  const stored = [...readDigests(detail), ...facts.map(digest)]
   return stored.length === 0 ? {} : { facts: stored }
 }
 
-function storedDigests(detail: unknown): readonly string[] {
-  // Made by `storedFacts`: the store's boundary.
+function readDigests(detail: unknown): readonly string[] {
+  // Made by `digestFacts`: the store's boundary.
   return (detail as StoredFacts | null)?.facts ?? []
 }
 

@@ -175,7 +175,7 @@ async function performEffect(
   const state = await openState(dependencies, effect)
   const ended = await runHandler({ definition, args: parsed.args, state, signal })
   if (ended.kind !== 'done') state.close()
-  await state.settled()
+  await state.waitForWork()
   if (ended.kind === 'stopped') assertStoppedByUser()
   switch (ended.kind) {
     case 'done':

@@ -43,7 +43,7 @@ import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import { fittingOperations, lookUp, newFacts, record, storedFacts } from './operation.js'
+import { fittingOperations, lookUp, newFacts, record, digestFacts } from './operation.js'
 import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
@@ -78,7 +78,7 @@ export async function settle(
       await withdrawUnacknowledged(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
-      const answer = answerOf({ thread, input }, await answeredOperations(tx, input))
+      const answer = answerOf({ thread, input }, await limitOperations(tx, input))
       await recordSettle(tx, input, found)
       return answer
     }),
@@ -114,10 +114,10 @@ async function settleAgain(tx: Writer, { thread, input, known }: RepeatedSettle)
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     await closeChildren(tx, input, added)
     const references = [...closed, ...added.map(({ reference }) => reference)]
-    const detail = settleDetail(storedFacts(events, known), references)
+    const detail = settleDetail(digestFacts(events, known), references)
     await amendOperation(tx, { threadId, id: known.id, detail })
   }
-  return answerOf({ thread, input }, fittingOperations(await unacknowledgedOperations(tx, input)))
+  return answerOf({ thread, input }, fittingOperations(await readUnacknowledgedOperations(tx, input)))
 }
 
 /** The parts of a settle that may have grown when the workflow requests it again. */
@@ -126,7 +126,7 @@ type SettleDetail = StoredFacts & {
   readonly closed?: readonly string[]
 }
 
-type StoredFacts = ReturnType<typeof storedFacts>
+type StoredFacts = ReturnType<typeof digestFacts>
 
 function settleDetail(facts: StoredFacts, closed: readonly string[]): SettleDetail {
   return closed.length === 0 ? facts : { ...facts, closed }
@@ -144,8 +144,8 @@ function answerOf({ thread, input }: Settling, operations: readonly ThreadOperat
  * An answer that is too large never reaches the workflow, which would retry for ever. Operations beyond the limit are
  * therefore dropped, with a warning in the event log.
  */
-async function answeredOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
-  const operations = await unacknowledgedOperations(tx, input)
+async function limitOperations(tx: Writer, input: SettleInput): Promise<readonly ThreadOperation[]> {
+  const operations = await readUnacknowledgedOperations(tx, input)
   const fitting = fittingOperations(operations)
   const count = operations.length - fitting.length
   if (count > 0) {
@@ -305,7 +305,7 @@ async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): 
   const settled = end === null ? {} : { settled: { run, agent: snapshot.agent, activated } }
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now, ...settled })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
-  const detail = settleDetail(storedFacts(input.facts), closed)
+  const detail = settleDetail(digestFacts(input.facts), closed)
   const place = { run, number: input.settle }
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }
@@ -390,7 +390,7 @@ async function isBusy(db: Reader, reference: string): Promise<boolean> {
  * answer (T9). The calls of the run are closed before: a tool that such an operation queues for this step has its
  * result by then, and does not run.
  */
-async function unacknowledgedOperations(
+async function readUnacknowledgedOperations(
   db: Reader,
   { threadId, unheard = [], givenUp = [] }: Pick<SettleInput, 'threadId' | 'unheard' | 'givenUp'>,
 ): Promise<readonly ThreadOperation[]> {

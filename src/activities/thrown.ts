@@ -30,8 +30,8 @@ export function errorFields({ message, stack }: Thrown): {
   readonly reason: string
   readonly stack?: string
 } {
-  const logged = (text: string): string => redactKnownSecrets(text).slice(0, MAX_LOGGED)
-  return { reason: logged(message), ...(stack !== null && stack !== '' && { stack: logged(stack) }) }
+  const toLogged = (text: string): string => redactKnownSecrets(text).slice(0, MAX_LOGGED)
+  return { reason: toLogged(message), ...(stack !== null && stack !== '' && { stack: toLogged(stack) }) }
 }
 
 function messageOf(message: unknown, thrown: object): string {

@@ -88,7 +88,7 @@ export interface SnapshotRows {
 /** What the workflow answered, with texts from the store. */
 export function liveSnapshot(control: ControlSnapshot, rows: SnapshotRows): ThreadSnapshot {
   return {
-    ...storedPart(rows),
+    ...toStoredPart(rows),
     status: control.status,
     stale: false,
     at: toMicros(control.at),
@@ -124,7 +124,7 @@ function recordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): ThreadSnap
   // Written by the activity that settles a run: the store's boundary.
   const control = thread.snapshot as ControlSnapshot | null
   return {
-    ...storedPart(rows),
+    ...toStoredPart(rows),
     status: status ?? statusOf(thread),
     stale: true,
     at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
@@ -140,7 +140,7 @@ function statusOf(thread: ThreadRecord): ThreadStatus {
   return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
 }
 
-function storedPart({ thread, children }: SnapshotRows) {
+function toStoredPart({ thread, children }: SnapshotRows) {
   return {
     threadId: thread.id,
     agent: thread.agent,

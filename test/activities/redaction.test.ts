@@ -146,7 +146,7 @@ describe('what a tool does to its thread', () => {
       const { messages } = await call.state.getMessages()
       const contents = messages.map(({ content }) => content)
       expect(contents).toEqual([`three ${SHOWN}`, `one ${SHOWN}`, `two ${SHOWN}`])
-      await call.settled()
+      await call.waitForWork()
       await thread.commit(call)
       const stored = await rows(thread)
       expect(stored).not.toContain('nightingale')

@@ -312,7 +312,7 @@ async function withEndpoint(
 test('an endpoint acts at once, and is allowed every member', () =>
   withEndpoint(async (acting, told) => {
     expect(await refusals(acting.state)).toEqual({})
-    await acting.settled()
+    await acting.waitForWork()
     expect(kindsOf(told).toSorted()).toEqual(OPERATIONS.toSorted())
   }))
 
@@ -323,7 +323,7 @@ test('an endpoint of a thread that is closed can read it', () =>
         only({ terminated: `${WRITES} ${TELLS} ${ASKS} invokeTool` }),
       )
       // Members that answer at once are refused at the end.
-      await expect(acting.settled()).rejects.toBeInstanceOf(ThreadTerminatedError)
+      await expect(acting.waitForWork()).rejects.toBeInstanceOf(ThreadTerminatedError)
       expect(told).toEqual([])
     },
     ({ store }) => store.write((tx) => updateThread(tx, 't', { closed_at: 1, status: 'terminated' })),

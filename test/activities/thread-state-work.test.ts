@@ -114,7 +114,7 @@ describe('emitted events', () => {
       const call = await open()
       for (let done = 0; done < 3; done += 1) call.state.emit('progress', { done })
       call.close()
-      await call.settled()
+      await call.waitForWork()
       const events = await eventsOf(store)
       expect(events.map(({ type, payload }) => [type, payload['data']])).toEqual([
         ['custom', { done: 0 }],
@@ -133,7 +133,7 @@ describe('emitted events', () => {
       expect(() => state.emit('progress', 'x'.repeat(CUSTOM_EVENT_BYTES))).toThrow('write a file')
       for (let number = 0; number < CUSTOM_EVENTS_BY_CALL; number += 1) state.emit('progress', number)
       expect(() => state.emit('progress', 1)).toThrow('at most 1000')
-      await call.settled()
+      await call.waitForWork()
       expect(await eventsOf(store)).toHaveLength(CUSTOM_EVENTS_BY_CALL)
     }))
 })

@@ -86,7 +86,7 @@ export interface HookBatch {
   /** Metadata for the row of a call's result: what hooks and call sent to the parent so far. */
   resultMetadata(): Promise<Record<string, unknown> | null>
   /** Waits until the events of hooks are stored or their write has failed. Await it before the transaction. */
-  settled(): Promise<void>
+  waitForWork(): Promise<void>
   /** Records the failures of the hooks. */
   record(tx: Writer): Promise<void>
   /**
@@ -144,7 +144,7 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
       })
     },
     resultMetadata: async () => (await opened)?.resultMetadata() ?? null,
-    settled: async () => (await opened)?.settled(),
+    waitForWork: async () => (await opened)?.waitForWork(),
     record,
     async commit(tx, writeRow = missingRow) {
       if (place === undefined && writeRow !== missingRow)
@@ -244,24 +244,24 @@ async function callHook<Point extends HookPoint, Value>(
     },
   })
   close?.()
-  const failed = (code: HookFailure['code'], error: unknown): HookResult<Value> => {
+  const toFailure = (code: HookFailure['code'], error: unknown): HookResult<Value> => {
     const { messageId } = chain
     const about = messageId === undefined ? {} : { messageId }
     return { kind: 'failed', failure: { hook: hook.id, point: hook.hook, code, error, ...about } }
   }
   if (outcome.kind === 'stopped') return { kind: 'taken', value }
   if (outcome.kind === 'timed_out')
-    return failed(
+    return toFailure(
       'timeout',
       new Error(`The hook "${hook.id}" did not answer within ${timeout / 1000} seconds.`),
     )
-  if (outcome.kind === 'threw') return failed(chain.codeOf?.(outcome.error) ?? 'threw', outcome.error)
+  if (outcome.kind === 'threw') return toFailure(chain.codeOf?.(outcome.error) ?? 'threw', outcome.error)
   try {
     const taken = await chain.accept?.(outcome.answer, value)
     return { kind: 'taken', value: taken === undefined ? value : taken }
   } catch (error) {
     // Reading an answer may throw too. The error would fail the activity in each attempt (H3).
-    return failed('invalid_answer', error)
+    return toFailure('invalid_answer', error)
   }
 }
 

@@ -24,8 +24,8 @@ import { waitForDefinition } from '../plan-content.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
 import type { HeldCall } from '../tool/held-call.js'
-import { mappedPaths, mappedText, pathsField, textField } from '../tool/tool-values.js'
-import { enabledNow, notEnabled, scopeOf } from '../variables/resolved-prompt.js'
+import { readMappedPaths, readMappedText, pathsField, textField } from '../tool/tool-values.js'
+import { listEnabledNow, notEnabled, scopeOf } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
 import { agentGraph, missingScoped, resolveVariables } from '../variables/variables.js'
 import type { RequiredVariables } from '../variables/variables.js'
@@ -89,7 +89,7 @@ async function planByName(
     waitForDefinition()
     return refusal(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
   }
-  if (binding.optional !== null && !(await enabledNow(dependencies, asking)).includes(binding))
+  if (binding.optional !== null && !(await listEnabledNow(dependencies, asking)).includes(binding))
     return refusal(...notEnabled(binding.agent))
   return planDirectCall(registry, { binding, agent }, row.arguments)
 }
@@ -149,7 +149,7 @@ async function planInstance(
   if (!parsed.ok) return refuseArguments(parsed.problem)
   const { args: fields } = parsed
   const { agent: agentName } = fields
-  const subagents = (await enabledNow(dependencies, active)).filter(({ resumable }) => resumable !== null)
+  const subagents = (await listEnabledNow(dependencies, active)).filter(({ resumable }) => resumable !== null)
   const binding = subagents.find(({ agent }) => agent === agentName)
   if (binding === undefined) {
     const names = subagents.map(({ agent }) => agent).join(', ')
@@ -181,9 +181,10 @@ function planNewInstance(
     return refuseArguments('Expected "attachments" as a list of paths of files in this thread.')
   const args = argumentsOf(registry.prompt(agent.sideA.prompt)?.requiredSchema, fields['arguments'])
   if (!args.ok) return refuseArguments(`arguments: ${args.problem}`)
-  const mapped = mappedPaths(args.args, binding.initAttachmentsProperty)
+  const mapped = readMappedPaths(args.args, binding.initAttachmentsProperty)
   if (typeof mapped === 'string') return refuseArguments(mapped)
-  const words = message ?? mappedText(args.args, binding.initUserMessageProperty) ?? JSON.stringify(args.args)
+  const words =
+    message ?? readMappedText(args.args, binding.initUserMessageProperty) ?? JSON.stringify(args.args)
   return {
     kind: 'requested',
     subject,
@@ -231,10 +232,10 @@ function childOf(registry: Registry, { binding, agent }: Subject, rawJson: strin
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, rawJson)
   if (!parsed.ok) return parsed.problem
   const { args } = parsed
-  const paths = mappedPaths(args, binding.initAttachmentsProperty)
+  const paths = readMappedPaths(args, binding.initAttachmentsProperty)
   if (typeof paths === 'string') return paths
-  const name = mappedText(args, binding.initAgentNameProperty) ?? agent.title ?? agent.name
-  const message = mappedText(args, binding.initUserMessageProperty) ?? JSON.stringify(args)
+  const name = readMappedText(args, binding.initAgentNameProperty) ?? agent.title ?? agent.name
+  const message = readMappedText(args, binding.initUserMessageProperty) ?? JSON.stringify(args)
   return { name, message, paths }
 }
 

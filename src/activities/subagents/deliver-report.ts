@@ -19,7 +19,7 @@ import { findThread } from '../../store/threads/threads.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
-import { lookUp, newFacts, record as recordOperation, storedFacts } from '../operation.js'
+import { lookUp, newFacts, record as recordOperation, digestFacts } from '../operation.js'
 import type { Answered } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { withCutNote } from '../tool/call-result.js'
@@ -62,7 +62,7 @@ async function deliverOnce(
   const answer = await deliver(tx, dependencies, input)
   const now = microseconds(input)
   const { invocations, closes, facts } = input
-  const detail = { invocations, closes, ...storedFacts(facts) }
+  const detail = { invocations, closes, ...digestFacts(facts) }
   const place = { number: input.report }
   await recordOperation(tx, found, { kind: 'report', place, answer, detail, now })
   await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
@@ -79,7 +79,7 @@ async function deliverAgain(
   if (events.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     // `deliverOnce` wrote the detail as an object.
-    const detail = { ...(operation.detail as object), ...storedFacts(events, operation) }
+    const detail = { ...(operation.detail as object), ...digestFacts(events, operation) }
     await amendOperation(tx, { threadId, id: operation.id, detail })
   }
   return answer
@@ -176,7 +176,7 @@ async function register(
   const ended = kind === 'result' ? 'completed' : 'failed'
   await saveReport(tx, {
     ...{ parentThreadId: parent.threadId, reference, number },
-    report: message === null ? null : storedReport(input, { kind, text }, message),
+    report: message === null ? null : toStoredReport(input, { kind, text }, message),
     status: reason === 'terminated' ? 'terminated' : ended,
     ...(closes ? { closedAt: microseconds(input) } : {}),
   })
@@ -186,7 +186,7 @@ async function register(
  * Builds the registry's entry, with the calls that the report answers and its message. A parent that missed the signal reads
  * the entry when it finds the child closed (T7).
  */
-function storedReport(
+function toStoredReport(
   { invocations }: DeliverReportInput,
   words: Pick<StoredReport, 'kind' | 'text'>,
   { attachments, messageId }: ReportMessage,
@@ -262,17 +262,17 @@ async function sessionPayload(
 ): Promise<SessionPayload> {
   const { threadId, run, reason, failure, sessionCall } = input
   const session = sessionCall === null ? null : (await findToolCall(db, threadId, sessionCall))?.session
-  const made = (): Promise<readonly string[]> => madeInRun(db, { threadId, number: run })
+  const readMade = (): Promise<readonly string[]> => madeInRun(db, { threadId, number: run })
   if (session != null) {
     const kind = session.kind === 'stop' ? 'result' : 'failure'
     const named = [...new Set(session.attachments.map(({ path }) => path))]
     // A payload without named files gets those that models made.
-    const paths = kind === 'result' && named.length === 0 ? await made() : named
+    const paths = kind === 'result' && named.length === 0 ? await readMade() : named
     return { kind, text: session.message, paths }
   }
   if (REGULAR_ENDS.has(reason) && !(await hasSessionTools(db, registry, threadId))) {
     const words = await lastWords(db, { threadId, number: run })
-    const paths = await made()
+    const paths = await readMade()
     const wordless = paths.length === 0 ? WORDLESS : FILES_ONLY
     const text = words === null || words.content === '' ? wordless : withCutNote(words)
     return { kind: 'result', text, paths }

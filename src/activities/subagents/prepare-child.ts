@@ -134,7 +134,7 @@ async function deferChildren(
 ): Promise<ResultAnswer> {
   const deferred = children.map((child): Deferred => ({ ...child, requestId: randomUUID() }))
   const operations: ThreadOperation[] = []
-  return commitResult(store, call, deferredResult(call, plan, deferred), {
+  return commitResult(store, call, deferralResult(call, plan, deferred), {
     hooks,
     operations,
     opening: async (tx) => {
@@ -196,7 +196,7 @@ async function requestVariables(
 const CODE = 'subagent_env_required'
 
 /** The text is JSON, so that the code that supplies the values can read it. */
-function deferredResult(
+function deferralResult(
   { input: { threadId } }: HeldCall,
   { subject, variables: { required, missing } }: PlannedChildren,
   deferred: readonly Deferred[],
@@ -293,8 +293,8 @@ function openChildHooks(dependencies: ActivityDependencies, hooking: Hooking): C
           return execute(state, guardState(opened.state, { label, abortSignal, isUnstarted: true }).state)
         },
       })
-      await batch.settled()
-      await opened.settled()
+      await batch.waitForWork()
+      await opened.waitForWork()
       return async (tx) => void (await opened.commit(tx))
     },
     commitParent: async (tx) => (await batch.commit(tx)).operations,

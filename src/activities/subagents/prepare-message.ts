@@ -24,7 +24,7 @@ import { commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { pathsField, textField } from '../tool/tool-values.js'
-import { enabledNow, notEnabled } from '../variables/resolved-prompt.js'
+import { listEnabledNow, notEnabled } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
 import { recordClosedChild } from './closed-child.js'
 import { nameOfChild } from './report-text.js'
@@ -125,7 +125,7 @@ async function planMessage(
       'unknown_subagent',
     )
   const binding = bindingOf(active, child)
-  if (binding !== undefined && !(await enabledNow(dependencies, active)).includes(binding))
+  if (binding !== undefined && !(await listEnabledNow(dependencies, active)).includes(binding))
     return refuse(...notEnabled(child.agent))
   const missing = await store.read((db) => missingFileProblem(db, threadId, paths))
   if (missing !== null) return refuse(missing, 'invalid_attachment')

@@ -23,13 +23,13 @@ interface BufferedMessages {
   nextId(): string
   add(kind: 'injected' | 'queued', message: NewMessage): void
   /** Finds a message that the call added and has not deleted. */
-  added(id: string): NewMessage | undefined
+  findAdded(id: string): NewMessage | undefined
   replace(message: NewMessage): void
   drop(id: string): void
   change(changed: ChangedMessage): void
   /** Null if the call deleted the message, undefined if the call did not touch it. */
   find(id: string): Message | null | undefined
-  queuedCount(): number
+  countQueued(): number
   /** @throws an error for options that are none */
   page(options: PageOptions): Promise<{ messages: Message[]; total: number; hasMore: boolean }>
 }
@@ -67,7 +67,7 @@ export function createBufferedMessages(options: BufferedMessagesOptions): Buffer
   return {
     nextId: () => boundedId(`${threadId}:${originId}:${made++}`),
     add: (kind, message) => void added.set(message.id, { kind, message }),
-    added: (id) => added.get(id)?.message,
+    findAdded: (id) => added.get(id)?.message,
     replace(message) {
       const known = added.get(message.id)
       if (known !== undefined) added.set(message.id, { ...known, message })
@@ -81,7 +81,7 @@ export function createBufferedMessages(options: BufferedMessagesOptions): Buffer
       const message = added.get(id)?.message
       return message === undefined ? changed.get(id)?.current : messageOfDraft(message)
     },
-    queuedCount: () => ofKind('queued').length,
+    countQueued: () => ofKind('queued').length,
     page: (page) =>
       listWithBuffered(
         store,
@@ -103,11 +103,11 @@ async function listWithBuffered(
   const options = { ...given, order: parseOrder(given.order) }
   const limit = count(options.limit ?? 100, 'limit')
   const offset = count(options.offset ?? 0, 'offset')
-  const shown = (messages: readonly (Message | null)[]): Message[] =>
+  const selectVisible = (messages: readonly (Message | null)[]): Message[] =>
     messages.filter((message) => message !== null).filter((message) => isVisible(message, options))
-  const added = { injected: shown(injected), queued: shown(queued) }
-  const before = shown(changed.map(({ original }) => original))
-  const after = shown(changed.map(({ current }) => current))
+  const added = { injected: selectVisible(injected), queued: selectVisible(queued) }
+  const before = selectVisible(changed.map(({ original }) => original))
+  const after = selectVisible(changed.map(({ current }) => current))
   if (added.injected.length + added.queued.length + before.length + after.length === 0) {
     const page = await store.read((db) => listMessages(db, { ...options, limit, offset }))
     return { ...page, messages: [...page.messages] }

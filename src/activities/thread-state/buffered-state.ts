@@ -103,7 +103,7 @@ export interface BufferedState {
   /** Closes the state: every member throws from now on (B2), so code that the tool left running changes nothing. */
   readonly close: () => void
   /** Waits until events of `emit` are stored or their write has failed. Await it before the outcome's transaction. */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
   /** Metadata for the row of the call's result: the texts that `notifyParent` sent. */
   readonly resultMetadata: () => Record<string, unknown> | null
   /** Explains what is not JSON in the context now. */
@@ -143,9 +143,9 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
     },
     write: (write) => own.journal.add(write),
     close,
-    async settled() {
-      await own.settled()
-      await own.relatives.settled()
+    async waitForWork() {
+      await own.waitForWork()
+      await own.relatives.waitForWork()
     },
     resultMetadata: () => (notified.length === 0 ? null : { parent_notifications: [...notified] }),
     lookAtContext: () => context.look(),

@@ -50,7 +50,7 @@ interface EndpointStateOptions {
 export interface EndpointState {
   readonly state: ThreadState
   /** Waits for all work that the endpoint began. Await it before the response. @throws the first failure */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
   /**
    * Closes the state: every member throws from now on. Pending work has `patience` milliseconds to finish; a write that has
    * not reached its commit by then is not committed (E4).
@@ -86,7 +86,7 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
     begin(work) {
       gate.assertOpen()
       begun = begun.then(() => acting.write(work))
-      // `settled` throws the failure; without a handler here Node would end the process first.
+      // `waitForWork` throws the failure; without a handler here Node would end the process first.
       begun.catch(() => undefined)
     },
     watch: (work) =>
@@ -100,7 +100,7 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
   if (state === null) throw new ThreadNotFoundError(options.threadId)
   return {
     state,
-    settled: () => waitForAll(() => begun, promises.settled),
+    waitForWork: () => waitForAll(() => begun, promises.waitForWork),
     async close(patience) {
       gate.close()
       await withinTime(Promise.allSettled([begun, ...pendingWork]), patience)
@@ -111,11 +111,11 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
 }
 
 /** Waits for synchronous members and promises, and for the work that they begin. @throws the first failure */
-async function waitForAll(begun: () => Promise<unknown>, settled: () => Promise<void>): Promise<void> {
+async function waitForAll(begun: () => Promise<unknown>, waitForWork: () => Promise<void>): Promise<void> {
   for (;;) {
     const last = begun()
     // Waits for both even if one fails: work that goes on after the response would be lost.
-    const ends = await Promise.allSettled([settled(), last])
+    const ends = await Promise.allSettled([waitForWork(), last])
     // A handler of a promise may have begun more.
     if (begun() !== last) continue
     for (const end of ends) if (end.status === 'rejected') throw end.reason
@@ -157,7 +157,7 @@ async function commit(
   { dependencies, threadId, sendSignal }: EndpointStateOptions,
   { opened, gate }: { readonly opened: BufferedState; readonly gate: CallGate },
 ): Promise<void> {
-  await opened.settled()
+  await opened.waitForWork()
   const { operations } = await dependencies.store.write(async (tx) => {
     // The endpoint may have ended while the transaction waited for its turn (E4).
     gate.assertOpen()
@@ -184,7 +184,7 @@ interface StoreAccess {
   read<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
   /** Commits the writes, then signals the workflows. @throws ThreadTerminatedError */
   write<Result>(work: (own: ThreadState) => Promise<Result>): Promise<Result>
-  /** As `write`, for a synchronous member (E3); `settled` waits for it. */
+  /** As `write`, for a synchronous member (E3); `waitForWork` waits for it. */
   begin(work: (own: ThreadState) => Promise<void>): void
   /** Returns a promise whose failure neither ends the process nor is lost if user code does not await it. */
   watch<Result>(work: () => Promise<Result>): Promise<Result>

@@ -141,7 +141,7 @@ function createFileChanges({ store, threadId, now, entries }: FileChangesOptions
   return {
     put: (path, content) => put(path, content),
     async putAttachment(name, content) {
-      const taken = entries.written().map((file) => file.path)
+      const taken = entries.listWritten().map((file) => file.path)
       const path = await store.read((db) => freeAttachmentPath(db, threadId, name, taken))
       return put(path, content, true)
     },
@@ -175,7 +175,7 @@ interface FileEntries {
   readonly changed: ReadonlyMap<string, FileEntry>
   set(path: string, entry: FileEntry): void
   /** Files and folders that the call wrote. */
-  written(): readonly StoredFile[]
+  listWritten(): readonly StoredFile[]
   stat(path: string): Promise<StoredFile | null>
   /** Lists a folder by name; null if it does not exist. */
   list(path: string): Promise<readonly StoredFile[] | null>
@@ -193,7 +193,7 @@ interface FileEntriesOptions {
 function createFileEntries({ store, threadId, gate }: FileEntriesOptions): FileEntries {
   const changed = new Map<string, FileEntry>()
 
-  function written(): readonly StoredFile[] {
+  function listWritten(): readonly StoredFile[] {
     return [...changed.values()].flatMap(({ file }) => (file === null ? [] : [file]))
   }
 
@@ -209,19 +209,19 @@ function createFileEntries({ store, threadId, gate }: FileEntriesOptions): FileE
       gate.assertOpen()
       changed.set(path, entry)
     },
-    written,
+    listWritten,
     stat,
     async list(path) {
       if (path !== '/' && !(await stat(path))?.isDirectory) return null
       const stored = (await store.read((db) => listFolder(db, threadId, path))) ?? []
       const kept = stored.filter((file) => !changed.has(file.path))
-      const added = written().filter((file) => folderOf(file.path) === path)
+      const added = listWritten().filter((file) => folderOf(file.path) === path)
       return [...kept, ...added].toSorted((one, other) => (one.name < other.name ? -1 : 1))
     },
     async find(pattern) {
       const stored = await store.read((db) => findFiles(db, threadId, pattern))
       const kept = stored.filter((path) => !changed.has(path))
-      const added = written().filter((file) => !file.isDirectory && matchesGlob(file.path, pattern))
+      const added = listWritten().filter((file) => !file.isDirectory && matchesGlob(file.path, pattern))
       return [...kept, ...added.map((file) => file.path)].toSorted()
     },
     async stats() {

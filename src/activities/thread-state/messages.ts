@@ -84,11 +84,11 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
 
   async function queue(given: QueuedMessage, from: Partial<NewMessage>): Promise<void> {
     const checked = checkQueued(given)
-    await assertQueueTakes(store, { threadId, added: buffered.queuedCount() })
+    await assertQueueTakes(store, { threadId, added: buffered.countQueued() })
     const attachments = await resolveAttachments({ files, blobs: store.blobs }, given.attachments ?? [])
     const id = buffered.nextId()
     journal.add(async (tx, moved) => {
-      const message = buffered.added(id)
+      const message = buffered.findAdded(id)
       return message === undefined ? {} : commitQueued(tx, { origin, message, moved })
     })
     const metadata = metadataOf(origin, checked.metadata)
@@ -109,7 +109,7 @@ export function createMessagesOverlay(options: MessagesOverlayOptions): Messages
       const made = { ...common, ...checked, ...place, metadata, id: buffered.nextId() }
       const message = hooks === null ? made : await runBeforeCreate(made, hooks)
       journal.add(async (tx) => {
-        const kept = buffered.added(message.id)
+        const kept = buffered.findAdded(message.id)
         return kept === undefined ? {} : commitInjected(tx, origin, kept)
       })
       buffered.add('injected', message)
@@ -180,7 +180,7 @@ function createMessageChanges(
   }
 
   async function apply(messageId: string, updates: MessageUpdates): Promise<Message> {
-    const added = buffered.added(messageId)
+    const added = buffered.findAdded(messageId)
     if (added !== undefined) {
       const current = mergeUpdates(messageOfDraft(added), updates)
       const { content, silent, metadata } = current
@@ -203,7 +203,7 @@ function createMessageChanges(
       return message
     },
     async deleteMessage(messageId) {
-      if (buffered.added(messageId) !== undefined) {
+      if (buffered.findAdded(messageId) !== undefined) {
         buffered.drop(messageId)
         return true
       }

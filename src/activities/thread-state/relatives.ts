@@ -34,14 +34,14 @@ import type { Micros } from '../../protocol/time.js'
 /** Another thread with the call's writes to it. */
 interface OpenRelative extends Relative {
   readonly isChanged: () => boolean
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
 /** The lookups of other threads, and the call's writes to them. */
 type Relatives = StatePlace['relatives'] & {
   /** Waits until the events that the call emitted to them are stored or their write has failed. */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
   readonly commit: (tx: Writer) => Promise<Required<Written>>
 }
 
@@ -103,8 +103,8 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
         typeof reference === 'string' ? await store.read((db) => findThread(db, reference)) : null
       return thread?.parent_thread_id === parentId ? relative(thread, 'parent') : null
     },
-    async settled() {
-      for (const { settled } of opened.values()) await settled()
+    async waitForWork() {
+      for (const { waitForWork } of opened.values()) await waitForWork()
     },
     async commit(tx) {
       const operations: ThreadOperation[] = []
@@ -199,7 +199,7 @@ function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
     state: createThreadState({ gate, redactor, known: opened.known, methods }),
     notify: rules.signal(opened.notify),
     isChanged: () => changed,
-    settled: opened.settled,
+    waitForWork: opened.waitForWork,
     commit: async (tx) => (await commitParts(tx, opened, { threadId, now })).operations,
   }
 }

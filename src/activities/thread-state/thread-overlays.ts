@@ -25,7 +25,7 @@ import { findVariables, getValue, putVariable, setValue } from '../../store/thre
 import type { ActivityDependencies } from '../activity.js'
 import { publishStatus } from '../publish-status.js'
 import type { Redactor } from '../variables/redactor.js'
-import { declaredType, resolveVariables } from '../variables/variables.js'
+import { findDeclaredType, resolveVariables } from '../variables/variables.js'
 import type { ResolvedVariable, VariableScope } from '../variables/variables.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files.js'
@@ -72,7 +72,7 @@ interface OpenParts extends MemberParts {
   readonly journal: Journal
   readonly values: ReturnType<typeof createValuesOverlay>
   /** Waits until all events of `emit` are stored, or their write has failed. */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
 }
 
 type Notify = ReturnType<typeof createMessagesOverlay>['notify']
@@ -102,8 +102,8 @@ export function openParts(place: StatePlace): OpenParts {
     ...createFileMembers({ files, blobs: store.blobs, gate }),
     terminate: async () => journal.add(place.terminate),
   }
-  const { settled } = work
-  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, settled }
+  const { waitForWork } = work
+  return { known: propertiesOf(place, journal), methods, notify, files, journal, values, waitForWork }
 }
 
 function propertiesOf(place: StatePlace, journal: Journal): MemberParts['known'] {
@@ -302,7 +302,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
   async function typeFor(name: string, given: unknown): Promise<ResolvedVariable['type']> {
     if (given !== undefined && given !== 'text' && given !== 'secret')
       throw new Error('Expected the type of setEnv to be "text" or "secret", got something else.')
-    const declared = declaredType(scope, name)
+    const declared = findDeclaredType(scope, name)
     if (declared === 'secret') return 'secret'
     if (given !== undefined) return given
     const known = written.get(name) ?? (await store.read((db) => findVariables(db, threadId, [name])))[0]
@@ -323,7 +323,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
           'or in the env of the agent or the prompt.',
       )
     },
-    envType: async (name) => (await find(name))?.type ?? declaredType(scope, name) ?? 'secret',
+    envType: async (name) => (await find(name))?.type ?? findDeclaredType(scope, name) ?? 'secret',
     async setEnv(name, value, { type: wanted } = {}) {
       const problem = variableNameProblem(name) ?? variableValueProblem(name, value)
       if (problem !== undefined) throw new Error(problem)
@@ -336,7 +336,7 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
         await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })
         return { operations: [{ kind: 'set_env' }] }
       })
-      written.set(name, { type: declaredType(scope, name) ?? type, open: () => kept })
+      written.set(name, { type: findDeclaredType(scope, name) ?? type, open: () => kept })
     },
   }
 }

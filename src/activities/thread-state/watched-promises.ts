@@ -6,7 +6,7 @@
  *
  * Invariants:
  * W1: neither such a promise nor one that `then`, `catch` or `finally` derives from it ends the process.
- * W2: a rejection is handled if `then` was called on the rejected promise at any time before `settled` ends.
+ * W2: a rejection is handled if `then` was called on the rejected promise at any time before `waitForWork` ends.
  *     `await` calls `then`, because the promise is an instance of a subclass.
  * W3: an endpoint responds only when all of its promises are settled; the first rejection that user code has not handled is
  *     the endpoint's failure.
@@ -65,7 +65,7 @@ interface WatchedPromises {
   /** Returns the promise of `work` as user code gets it. */
   readonly watch: <Result>(work: () => Promise<Result>) => Promise<Result>
   /** Waits until all of them are settled (W3). @throws the first rejection that user code has not handled */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
 }
 
 export function watchPromises(): WatchedPromises {
@@ -82,7 +82,7 @@ export function watchPromises(): WatchedPromises {
 
   return {
     watch: (work) => TrackedPromise.of(work(), track),
-    async settled() {
+    async waitForWork() {
       do {
         // A handler of one promise may begin another one.
         while (pending.size > 0) await Promise.all(pending)

@@ -39,7 +39,7 @@ type EffectMembers = Pick<ThreadState, 'scheduleEffect' | 'getScheduledEffects' 
 interface WorkOverlay {
   readonly members: EffectMembers & Pick<ThreadState, 'queueTool' | 'emit'>
   /** Waits until all events of `emit` are stored or their write has failed. */
-  readonly settled: () => Promise<void>
+  readonly waitForWork: () => Promise<void>
 }
 
 interface WorkOptions {
@@ -51,10 +51,10 @@ interface WorkOptions {
 }
 
 export function createWorkOverlay(options: WorkOptions): WorkOverlay {
-  const { emit, settled } = createEmitter(options)
+  const { emit, waitForWork } = createEmitter(options)
   return {
     members: { ...createEffectMembers(options), queueTool: createQueueTool(options), emit },
-    settled,
+    waitForWork,
   }
 }
 
@@ -249,7 +249,7 @@ function createEmitter({
   threadId,
   origin,
   now,
-}: WorkOptions): Pick<ThreadState, 'emit'> & Pick<WorkOverlay, 'settled'> {
+}: WorkOptions): Pick<ThreadState, 'emit'> & Pick<WorkOverlay, 'waitForWork'> {
   let waiting: Fact[] = []
   let emitted = 0
   let writing: Promise<void> | undefined
@@ -279,7 +279,7 @@ function createEmitter({
       waiting.push(fact('custom', payload, scopeOf(origin)))
       writing ??= write()
     },
-    settled: async () => writing,
+    waitForWork: async () => writing,
   }
 }
 

@@ -28,7 +28,7 @@ import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { runBounded } from './bounded.js'
 import { openCallState } from '../thread-state/buffered-state.js'
-import { endedResult, ERROR_PREFIX } from './call-result.js'
+import { outcomeResult, ERROR_PREFIX } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { enterCall, resolveRequest } from './held-call.js'
 
@@ -60,7 +60,7 @@ export async function checkPermission(
 ): Promise<Permission> {
   const { store } = dependencies
   const { input } = asking
-  const stored = await storedPermission(store, asking)
+  const stored = await readStoredPermission(store, asking)
   switch (stored.kind) {
     case 'begun':
       return GRANTED
@@ -91,7 +91,10 @@ type StoredPermission =
   | { readonly kind: 'outdated'; readonly requested: number }
   | Exclude<Permission, { readonly kind: 'answered' }>
 
-async function storedPermission(store: Store, { input, row, operation }: Asking): Promise<StoredPermission> {
+async function readStoredPermission(
+  store: Store,
+  { input, row, operation }: Asking,
+): Promise<StoredPermission> {
   const { threadId, callId, response } = input
   if (operation === null) return { kind: 'never_asked' }
   if (operation.state !== 'waiting') return { kind: 'begun' }
@@ -103,15 +106,15 @@ async function storedPermission(store: Store, { input, row, operation }: Asking)
   // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
   const decided = response?.requestId === request.id ? decisionOf(request, response.approved) : null
   if (decided === null) return { kind: 'waiting', answer: approvalAnswer(request.id) }
-  if (!decided) return { kind: 'denied', operation, result: deniedResult(request.reason) }
+  if (!decided) return { kind: 'denied', operation, result: denialResult(request.reason) }
   return request.digest === argumentsDigest(row) ? { kind: 'granted' } : { kind: 'outdated', requested }
 }
 
 /** The result of a call that a person did not allow; it gives the model the reason. */
-function deniedResult(reason: string | null): CallResult {
+function denialResult(reason: string | null): CallResult {
   const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
   const content = `${ERROR_PREFIX}A person did not allow this call, so it was not made.${why}`
-  return endedResult('denied', content)
+  return outcomeResult('denied', content)
 }
 
 /** The decision in the row, else that of a bare update; null without either. */

@@ -68,7 +68,7 @@ export function reasonOf(content: string): string {
 }
 
 /** The result of a call that a person or a stop ended; its error code equals its outcome. */
-export function endedResult(outcome: 'denied' | 'interrupted' | 'cancelled', content: string): CallResult {
+export function outcomeResult(outcome: 'denied' | 'interrupted' | 'cancelled', content: string): CallResult {
   return { ...NOTHING_MORE, outcome, errorCode: outcome, content }
 }
 

@@ -97,7 +97,7 @@ async function commitMade(
   const { hooks = withoutHooks(), reportId = null } = alongside
   const prepared = 'put' in made ? made : await prepareResult(store, call, { made, hooks })
   const draft = await draftResult(call, prepared, { hooks, reportId })
-  await hooks.settled()
+  await hooks.waitForWork()
   return commit(store, call.operation, async (tx): Promise<ResultAnswer> => {
     const opening = (await alongside.opening?.(tx)) ?? []
     let row: StoredRow = { messageId: null, events: [] }

@@ -117,10 +117,10 @@ async function resultOfSent(
     if (child !== null) children.push(child)
   }
   const subagentId = references.length === 1 ? (references[0] ?? null) : null
-  return { result: successResult(sentText(children), { subagentId }), alongside: { hooks } }
+  return { result: successResult(describeSent(children), { subagentId }), alongside: { hooks } }
 }
 
-function sentText(children: readonly ChildRecord[]): string {
+function describeSent(children: readonly ChildRecord[]): string {
   const names = children.map((child) => `${nameOfChild(child)} (reference: ${child.reference})`)
   const [first] = children
   if (first === undefined || children.length > 1)
@@ -138,7 +138,7 @@ async function resultOfFrame(
   { input, content, call, hooks }: Completing,
   frame: Frame,
 ): Promise<CompletedCall> {
-  const step = await store.read((db) => nestedStep(db, input, frame))
+  const step = await store.read((db) => readNestedStep(db, input, frame))
   const result = step.hasFailed
     ? failureResult(step.text, 'model_failed')
     : frameReport(subpromptOf(content, call, frame.prompt), step)
@@ -146,7 +146,7 @@ async function resultOfFrame(
 }
 
 /** Reads the text of the step's answer, and its calls with their results. */
-async function nestedStep(
+async function readNestedStep(
   db: Reader,
   { threadId, run, step }: CompleteCallInput,
   frame: Frame,
@@ -156,14 +156,14 @@ async function nestedStep(
   const made = await nestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []
   // An empty answer has nothing to report, and a nested step has no further step that could correct it.
-  for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await nestedCall(db, call))
+  for (const call of made) if (call.name !== EMPTY_ANSWER_TOOL) calls.push(await readNestedCall(db, call))
   // The text of a failed row gives the reason: no model answered, or a hook blocked the request.
   const hasFailed = answer?.status === 'failed'
   const { content = '', attachments = [], finish_reason = null } = answer ?? {}
   return { text: content ?? '', isCut: finish_reason === CUT_OFF, attachments, calls, hasFailed }
 }
 
-async function nestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall> {
+async function readNestedCall(db: Reader, call: ToolCallRecord): Promise<NestedCall> {
   const { thread_id: threadId, name, arguments: args, result_message_id: id } = call
   const result = id === null ? null : await findMessage(db, threadId, id)
   const { content, attachments } = result ?? { content: null, attachments: [] }

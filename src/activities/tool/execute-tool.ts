@@ -44,14 +44,14 @@ import { callScope, microseconds } from '../scope.js'
 import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
-import { enabledSubagents, offeredTools } from '../variables/resolved-prompt.js'
+import { listEnabledSubagents, listOfferedTools } from '../variables/resolved-prompt.js'
 import { callHooks } from './call-hooks.js'
 import { failureResult, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { executeFunction } from './function-call.js'
 import { answerOfCall, beginCall, enterCall } from './held-call.js'
-import { mappedPaths, mappedText } from './tool-values.js'
+import { readMappedPaths, readMappedText } from './tool-values.js'
 
 export async function executeTool(
   dependencies: ActivityDependencies,
@@ -218,11 +218,11 @@ async function handOffResult(
     )
   const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, row.arguments)
   if (!parsed.ok) return failureResult(parsed.problem, 'invalid_arguments')
-  const paths = mappedPaths(parsed.args, binding.initAttachmentsProperty)
+  const paths = readMappedPaths(parsed.args, binding.initAttachmentsProperty)
   if (typeof paths === 'string') return failureResult(paths, 'invalid_arguments')
   const attachments = await store.read((db) => filesAt(db, threadId, paths))
   if (typeof attachments === 'string') return failureResult(attachments, 'invalid_attachment')
-  const text = mappedText(parsed.args, binding.initUserMessageProperty)
+  const text = readMappedText(parsed.args, binding.initUserMessageProperty)
   const message = { role: 'user', content: text ?? '', attachments, side: null, prompt: null } as const
   const followedBy = text === null && attachments.length === 0 ? null : message
   return successResult(`"${agent.title ?? agent.name}" takes over this conversation.`, { followedBy })
@@ -335,10 +335,10 @@ async function unknownToolResult(
     return failureResult('Your last answer was empty. Answer with text, or call a tool.', 'empty_answer')
   const prompt = activePrompt(content, input)
   const { threadId, agent } = input
-  const enabled = await enabledSubagents(dependencies, { threadId, agent, content }, prompt)
+  const enabled = await listEnabledSubagents(dependencies, { threadId, agent, content }, prompt)
   const subagent = Object.hasOwn(prompt.subagents, name) ? prompt.subagents[name] : undefined
-  if (subagent !== undefined) return uncalledSubagentResult(subagent, enabled.includes(subagent))
-  const offered = offeredTools(prompt, enabled)
+  if (subagent !== undefined) return subagentProblemResult(subagent, enabled.includes(subagent))
+  const offered = listOfferedTools(prompt, enabled)
   if (offered.some((tool) => tool.name === name)) return unavailableResult(name)
   const names = offered.map((tool) => tool.name).join(', ')
   const known = names === '' ? 'There are no tools.' : `The tools are: ${names}.`
@@ -346,7 +346,7 @@ async function unknownToolResult(
 }
 
 /** The error for an agent that is disabled, missing, or resumable, which only the lifecycle tools call. */
-function uncalledSubagentResult({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
+function subagentProblemResult({ agent, resumable }: SubagentContent, isEnabled: boolean): CallResult {
   if (!isEnabled)
     return failureResult(`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled')
   if (resumable === null) return unavailableResult(agent)

@@ -52,7 +52,7 @@ import { resolveVariables } from '../variables/variables.js'
 import { checkPermission } from './approval.js'
 import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
-import { endedResult, failureResult, unknownResult } from './call-result.js'
+import { outcomeResult, failureResult, unknownResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitResult } from './commit-result.js'
 import { beginCall, resolveRequest } from './held-call.js'
@@ -101,10 +101,10 @@ export async function executeFunction(
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'interrupted')
-    return commitResult(store, call, isEnded ? endedFromOutsideResult(true) : unknownResult(), { hooks })
+    return commitResult(store, call, isEnded ? externalEndResult(true) : unknownResult(), { hooks })
   if (!parsed.ok)
     return commitResult(store, call, failureResult(parsed.problem, 'invalid_arguments'), { hooks })
-  if (isEnded) return commitResult(store, call, endedFromOutsideResult(false), { hooks })
+  if (isEnded) return commitResult(store, call, externalEndResult(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
 }
@@ -133,7 +133,7 @@ async function commitDenial(
 }
 
 /** The result of a call whose activity was ended by an operator, or by a worker that cannot run it. */
-function endedFromOutsideResult(hasBegun: boolean): CallResult {
+function externalEndResult(hasBegun: boolean): CallResult {
   return hasBegun
     ? unknownResult('it was ended from outside before it answered')
     : failureResult('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
@@ -212,7 +212,7 @@ async function tryOnce(
   const ended = await runBounded<unknown>(work, { timeout, signal, abort })
   // Code that the tool has left running must not write any more; hooks still may.
   close()
-  await opened.state.settled()
+  await opened.state.waitForWork()
   const redacted = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
   return { ended: redacted, ...opened, spent: invoker.usage() }
 }
@@ -243,7 +243,7 @@ async function conclude(
   if (ended.kind === 'stopped') assertStoppedByUser()
   switch (ended.kind) {
     case 'stopped':
-      return commitResult(store, call, await stoppedResult(store, call.input.threadId), { usage })
+      return commitResult(store, call, await stopResult(store, call.input.threadId), { usage })
     case 'timed_out':
       return commitResult(store, call, timeoutResult(run), { usage, hooks: run.hooks })
     case 'threw':
@@ -275,11 +275,11 @@ async function commitThrown(
   })
 }
 
-async function stoppedResult(store: Store, threadId: string): Promise<CallResult> {
+async function stopResult(store: Store, threadId: string): Promise<CallResult> {
   const thread = await store.read((db) => findThread(db, threadId))
   return thread?.terminate_requested_at == null
-    ? endedResult('interrupted', CUT_CALL.interrupted)
-    : endedResult('cancelled', CUT_CALL.cancelled)
+    ? outcomeResult('interrupted', CUT_CALL.interrupted)
+    : outcomeResult('cancelled', CUT_CALL.cancelled)
 }
 
 function timeoutResult({ timeout, call }: ToolRun): CallResult {

@@ -30,7 +30,7 @@ import { fileName } from '../attachments.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
-import { modelNames, providedModel, withinRequest } from '../turn/candidates.js'
+import { modelNames, requireModel, withinRequest } from '../turn/candidates.js'
 import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { reasonOf } from './call-result.js'
@@ -105,7 +105,7 @@ async function invokePrompt(
   const calls: { readonly nested: NestedCall; readonly files: ReturnType<typeof filesOf> }[] = []
   for (const call of answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)) {
     const result = await callListed(content, call, invocation)
-    calls.push({ nested: nestedCall(call, result), files: filesOf(result) })
+    calls.push({ nested: toNestedCall(call, result), files: filesOf(result) })
   }
   const made = answer.files.map(({ mimeType, data }) => ({ name: fileName(mimeType), mimeType, data }))
   const files = [...made, ...calls.flatMap((call) => call.files)]
@@ -149,7 +149,7 @@ async function callListed(
   }
 }
 
-function nestedCall({ name, input }: ModelToolCall, result: ToolResult): NestedCall {
+function toNestedCall({ name, input }: ModelToolCall, result: ToolResult): NestedCall {
   return {
     name,
     args: input,
@@ -188,7 +188,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
     if (model === undefined) continue
     const watch = watchModel(callerOf(asked, model))
     try {
-      const provided = providedModel(model)
+      const provided = requireModel(model)
       const { answer } = await callWithRetries({
         model: withinRequest(provided, watch),
         options,

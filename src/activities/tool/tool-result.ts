@@ -20,7 +20,7 @@ import { readThrown } from '../thrown.js'
 import { ERROR_PREFIX, failureResult, reasonOf, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { answerProblem, filesOf, mappedPaths, mappedText, resultText } from './tool-values.js'
+import { answerProblem, filesOf, readMappedPaths, readMappedText, resultText } from './tool-values.js'
 
 interface ToolAnswered {
   readonly call: HeldCall
@@ -48,14 +48,14 @@ export async function toCallResult(
   const points = hooksOfResult(hooks, call)
   const after = await points.afterCall(given)
   const result = after === null ? given : await points.beforeStore(after)
-  const refused = (reason: string, code: string) => withoutFiles(failureResult(reason, code), after === null)
+  const refuse = (reason: string, code: string) => withoutFiles(failureResult(reason, code), after === null)
   const files = await attachFiles(state, filesOf(result))
-  if (typeof files === 'string') return refused(files, 'invalid_attachment')
+  if (typeof files === 'string') return refuse(files, 'invalid_attachment')
   const succeededAs = result.status === 'success' ? { ...answered, result } : null
   const session = succeededAs === null ? null : await sessionOf(succeededAs)
-  if (typeof session === 'string') return refused(session, 'invalid_attachment')
+  if (typeof session === 'string') return refuse(session, 'invalid_attachment')
   const badContext = state.lookAtContext()
-  if (badContext !== undefined) return refused(badContext, 'invalid_context')
+  if (badContext !== undefined) return refuse(badContext, 'invalid_context')
   const { text, put } = await prepareText(store, call, session?.message ?? resultText(result))
   const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }
   const made =
@@ -92,11 +92,11 @@ async function sessionOf(answered: SessionAnswer): Promise<SessionCall | string 
   const binding = sessionBinding(content, call)
   if (binding === null) return null
   const { attachmentsProperty, messageProperty } = binding.tool
-  const paths = mappedPaths(args, attachmentsProperty)
+  const paths = readMappedPaths(args, attachmentsProperty)
   if (typeof paths === 'string') return paths
   const attachments = await attachFiles(state, paths)
   if (typeof attachments === 'string') return attachments
-  const message = mappedText(args, messageProperty) ?? resultText(result)
+  const message = readMappedText(args, messageProperty) ?? resultText(result)
   return { kind: binding.kind, message: message.slice(0, LIMITS.answerBytes), attachments }
 }
 
@@ -124,7 +124,7 @@ function stopToolWords(answered: Succeeded): CallResult['followedBy'] {
   const lifecycle = bindingsOf(answered)
   const property = lifecycle?.stopToolResponseProperty ?? null
   if (property === null || lifecycle?.stopTool !== call.row.name) return null
-  const text = mappedText(fieldsOf(result.result), property) ?? mappedText(args, property)
+  const text = readMappedText(fieldsOf(result.result), property) ?? readMappedText(args, property)
   if (text === null) return null
   const { side } = call.input
   const content = text.slice(0, LIMITS.messageBytes)
@@ -137,7 +137,7 @@ function statusTextOf(answered: Succeeded): string | null {
   const { call, args, result } = answered
   const binding = bindingsOf(answered)?.sessionStatus ?? null
   if (binding === null || binding.name !== call.row.name) return null
-  return mappedText(args, binding.messageProperty) ?? resultText(result)
+  return readMappedText(args, binding.messageProperty) ?? resultText(result)
 }
 
 /** The tool bindings of the call's side; null within a prompt tool. */

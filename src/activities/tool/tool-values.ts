@@ -71,14 +71,17 @@ export function filesOf({
 type Fields = Readonly<Record<string, unknown>>
 
 /** The text in a property of arguments or a result; null if there is none. */
-export function mappedText(from: Fields, property: string | null | undefined): string | null {
+export function readMappedText(from: Fields, property: string | null | undefined): string | null {
   const value = valueOf(from, property)
   if (value === undefined || value === null || value === '') return null
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The paths in a property, which holds one path or a list; the reason for the model for anything else. */
-export function mappedPaths(from: Fields, property: string | null | undefined): readonly string[] | string {
+export function readMappedPaths(
+  from: Fields,
+  property: string | null | undefined,
+): readonly string[] | string {
   const value = valueOf(from, property)
   if (value === undefined || value === null || value === '') return []
   const paths: readonly unknown[] = Array.isArray(value) ? value : [value]

@@ -25,11 +25,11 @@ import { instanceCapProblem } from '../subagents/child-plan.js'
 import { openThread } from '../thread-row.js'
 import { endVariablesRequests, openVariablesRequests } from '../variables/variables-requests.js'
 import { missingVariables } from '../variables/variables.js'
-import { enabledSubagents } from '../variables/resolved-prompt.js'
+import { listEnabledSubagents } from '../variables/resolved-prompt.js'
 import { deriveCalls } from './bootstrap.js'
 import { runDrainHooks } from './drain-hooks.js'
 import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-step.js'
-import { beginRunRow, handOver, startedFact } from './run-start.js'
+import { beginRunRow, handOver, runStartFact } from './run-start.js'
 
 /**
  * The input of an activation, which has the shape of a nested step: its operation differs from that of the step that
@@ -100,7 +100,7 @@ async function dueImmediates(
   const scope = { threadId, agent, content }
   const { missing } = await missingVariables(dependencies, { ...scope, prompt: prompt.name })
   if (missing.length > 0) return []
-  const enabled = await enabledSubagents(dependencies, scope, prompt)
+  const enabled = await listEnabledSubagents(dependencies, scope, prompt)
   const due: SubagentContent[] = []
   for (const subagent of enabled) {
     if (subagent.immediate === null) continue
@@ -156,12 +156,12 @@ function activationBeginning(...[input, content, operations]: Parameters<typeof 
 async function beginRun(
   tx: Writer,
   input: ActivationInput,
-): Promise<readonly ReturnType<typeof startedFact>[]> {
+): Promise<readonly ReturnType<typeof runStartFact>[]> {
   const { threadId, trigger } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
   const requests = await openVariablesRequests(tx, threadId)
   await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
-  return [startedFact(input, trigger)]
+  return [runStartFact(input, trigger)]
 }
 
 /** The last transaction: it stages the calls in the same way as queued tools, and returns them as the answer. */
@@ -173,7 +173,7 @@ async function commitActivation(
   const { input, content, held } = activation
   const { threadId } = input
   const made = calls.flatMap(({ args, ...call }) => (args === null ? [] : [{ ...call, args }]))
-  const usage = log.unreportedUsage()
+  const usage = log.sumUnreportedUsage()
   const activates: CallModelAnswer = {
     type: 'activates',
     ...newPlan(input, content),
@@ -186,7 +186,7 @@ async function commitActivation(
     if ((await openThread(tx, input)) === null) return { type: 'terminated' }
     await finish(tx, held, { answer, detail: log.detail() })
     for (const call of made) await stage(tx, activation, call)
-    const events = calls.flatMap((call) => (call.args === null ? [skippedFact(activation, call)] : []))
+    const events = calls.flatMap((call) => (call.args === null ? [warnOfSkippedCall(activation, call)] : []))
     await appendEvents(tx, { threadId, events, now })
     return answer
   })
@@ -207,7 +207,7 @@ async function stage(tx: Writer, { input }: HeldActivation, call: MadeCall): Pro
   await stageQueuedTool(tx, { ...tool, sentBy: 'runtime', now: microseconds(input) })
 }
 
-function skippedFact({ input }: HeldActivation, { subagent, callId }: DerivedCall): Fact {
+function warnOfSkippedCall({ input }: HeldActivation, { subagent, callId }: DerivedCall): Fact {
   const message = `The subagent "${subagent.agent}" was not started automatically: no valid arguments could be derived. Give its schema defaults, or name variables in immediate: { nameEnv, descriptionEnv }.`
   const scope = { ...stepScope(input), toolCallId: callId }
   return fact('runtime.warning', { code: 'immediate_skipped', message }, scope)

@@ -58,7 +58,7 @@ const providers = new WeakMap<Provider, SharedProvider>()
 export function createAdmission(registry: Registry, { step, model, signal }: RequestCaller): Admission {
   const { provider } = model
   const limit = limitOf(registry, provider)
-  const { gate, pause, time } = sharedOf(model)
+  const { gate, pause, time } = shareProvider(model)
   const key = `${step.input.threadId}:${step.operation.id}`
   const caller = { signal, patience: patienceOf(step) }
   time.observe(step)
@@ -80,7 +80,7 @@ interface SharedModel extends Pick<SharedProvider, 'gate' | 'time'> {
   readonly pause: ProviderPause
 }
 
-function sharedOf({ provider, model }: ModelDefinition): SharedModel {
+function shareProvider({ provider, model }: ModelDefinition): SharedModel {
   const shared = providers.get(provider) ?? {
     gate: new ProviderGate(),
     pauses: new Map<string, ProviderPause>(),

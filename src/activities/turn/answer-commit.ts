@@ -41,10 +41,10 @@ import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
 import { patienceOf, shortestWait } from './admission.js'
-import { completedFact, failedFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
+import { completionFact, failureFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { Reply } from './candidates.js'
-import { newPlan, streamedMessage, withOperations } from './model-step.js'
+import { newPlan, toStreamedMessage, withOperations } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** Commits the outcome of a model call, and returns it as the activity's answer. */
@@ -77,7 +77,7 @@ async function commitAnswer(store: Store, step: ModelStep, answered: Answered): 
       text: text || answer.files.length > 0,
       ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
       calls: requestsOf(step, calls),
-      usage: step.log.unreportedUsage() ?? usage,
+      usage: step.log.sumUnreportedUsage() ?? usage,
     },
     message: {
       content: text ? answer.text : null,
@@ -88,7 +88,7 @@ async function commitAnswer(store: Store, step: ModelStep, answered: Answered): 
       status: 'completed',
     },
     calls,
-    before: [completedFact(step, answered, usage), ...phasesToAnswer(step)],
+    before: [completionFact(step, answered, usage), ...phasesToAnswer(step)],
   })
 }
 
@@ -100,7 +100,7 @@ async function commitInterruption(
 ): Promise<CallModelAnswer> {
   const content = partial.text.trim() === '' ? null : partial.text
   return conclude(store, step, {
-    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...usageToReport(step) },
+    result: { type: 'interrupted', ...newPlan(step.input, step.content), ...sumUnreportedUsage(step) },
     message:
       content === null && partial.files.length === 0
         ? null
@@ -159,8 +159,9 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0,
  * call.
  */
 function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
-  if (step.input.frame === null) return { type: 'end', reason, outcome: 'failed', ...usageToReport(step) }
-  return { type: 'answered', text: false, calls: [], usage: step.log.unreportedUsage() ?? NO_USAGE }
+  if (step.input.frame === null)
+    return { type: 'end', reason, outcome: 'failed', ...sumUnreportedUsage(step) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.sumUnreportedUsage() ?? NO_USAGE }
 }
 
 /** The phase events up to the persisted answer that are not emitted yet. A nested step has none. */
@@ -175,16 +176,16 @@ function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
 
 /** A stop during a request is the failure of that request; after a stop in a pause the failure before it counts. */
 function interruptionFacts(step: ModelStep): readonly Fact[] {
-  return step.log.isOpen ? [failedFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
+  return step.log.isOpen ? [failureFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
 }
 
 function lastFailure(step: ModelStep): readonly Fact[] {
   const last = step.log.failures.at(-1)
-  return last === undefined ? [] : [failedFact(step, last.error, 'none')]
+  return last === undefined ? [] : [failureFact(step, last.error, 'none')]
 }
 
-function usageToReport({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
-  const usage = log.unreportedUsage()
+function sumUnreportedUsage({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
+  const usage = log.sumUnreportedUsage()
   return usage === null ? {} : { usage }
 }
 
@@ -202,7 +203,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const { result, message, calls = [], before, after = [] } = conclusion
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
   const draft = message === null ? null : await draftAnswer(step, message, calls)
-  await step.hooks.settled()
+  await step.hooks.waitForWork()
   return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, step.operations)
     pipeline(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
@@ -212,7 +213,7 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
         : await step.hooks.commit(tx, (moved) => appendAnswer(tx, step, rowOf(step, draft, moved), calls))
     const answer = withOperations(finished, operations)
     if (operations.length > 0) await amendOperation(tx, { threadId, id: step.operation.id, answer })
-    await deleteDeltas(tx, streamedMessage(step))
+    await deleteDeltas(tx, toStreamedMessage(step))
     await recordFailures(tx, step)
     const events = [...before, ...(message === null ? [] : [created]), ...after]
     await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })
@@ -292,16 +293,16 @@ async function commitWait(store: Store, step: ModelStep, milliseconds: number): 
   const { threadId, run, now } = input
   // Counts from the workflow's time, because its timer runs by Temporal's clock, not by the worker's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
-  const usage = log.unreportedUsage()
+  const usage = log.sumUnreportedUsage()
   const last = log.failures.at(-1)
   log.recordWait(milliseconds)
   const state = step.resumed || log.number > 0 ? 'started' : 'drained'
   return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
     await keep(tx, operation, { state, detail: log.detail() })
     await countWait(tx, { threadId, number: run }, milliseconds)
-    await deleteDeltas(tx, streamedMessage(step))
+    await deleteDeltas(tx, toStreamedMessage(step))
     await recordFailures(tx, step)
-    const events = last === undefined ? [] : [failedFact(step, last.error, 'wait')]
+    const events = last === undefined ? [] : [failureFact(step, last.error, 'wait')]
     await appendEvents(tx, { threadId, events, now: step.now })
     return { type: 'wait', until, ...newPlan(input, step.content), ...(usage === null ? {} : { usage }) }
   })
@@ -418,12 +419,12 @@ function detailsOf(
     modelId: content.models[model]?.model ?? '',
     text: textDigest(text),
     reasoning: textDigest(reasoning),
-    parts: parts.flatMap((part) => storedPart(part, made)),
+    parts: parts.flatMap((part) => toStoredPart(part, made)),
   }
   return JSON.stringify(details)
 }
 
-function storedPart(part: AnswerPart, { calls, attachments }: PlacedParts): readonly StoredPart[] {
+function toStoredPart(part: AnswerPart, { calls, attachments }: PlacedParts): readonly StoredPart[] {
   if ('from' in part) return [part]
   const { kind, index, providerMetadata } = part
   const given = providerMetadata === undefined ? {} : { providerMetadata }

@@ -21,7 +21,7 @@ export interface Answered {
   readonly milliseconds: number
 }
 
-export function completedFact(step: ModelStep, { answer, milliseconds }: Answered, usage: Usage): Fact {
+export function completionFact(step: ModelStep, { answer, milliseconds }: Answered, usage: Usage): Fact {
   const payload = {
     ...step.log.newest,
     usage: { ...usage },
@@ -36,7 +36,7 @@ export function completedFact(step: ModelStep, { answer, milliseconds }: Answere
  * The event of the newest request's failure. `next` is what follows it. The provider's own text is in the store,
  * under `errorId`.
  */
-export function failedFact(
+export function failureFact(
   step: ModelStep,
   { kind }: Pick<ModelError, 'kind'> | { readonly kind: 'interrupted' },
   next: NextRequest,

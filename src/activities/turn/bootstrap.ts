@@ -27,8 +27,8 @@ import { commit, keep } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
-import { shownValues } from '../variables/variables.js'
-import { completedFact, failedFact, recordFailures } from './answer-facts.js'
+import { listShownValues } from '../variables/variables.js'
+import { completionFact, failureFact, recordFailures } from './answer-facts.js'
 import { callCandidates, candidatesOf } from './candidates.js'
 import type { Reply } from './candidates.js'
 import type { DeltaWriter } from './deltas.js'
@@ -84,7 +84,8 @@ export async function deriveCalls(
       const bootstrapping = { activation, signal, deadline, log }
       const { written, log: next } = await bootstrap(dependencies, bootstrapping, { subagent, hints })
       log = next
-      args = (written === null ? null : writtenArguments(callee, written)) ?? hintedArguments(callee, hints)
+      args =
+        (written === null ? null : parseWrittenArguments(callee, written)) ?? deriveFromHints(callee, hints)
     }
     calls.push({ callId, subagent, args })
   }
@@ -117,7 +118,7 @@ async function hintsOf(
   const { nameEnv = null, descriptionEnv = null } = immediate ?? {}
   const names = [nameEnv, descriptionEnv].flatMap((name) => name ?? [])
   const scope = { threadId, agent, content, prompt: prompt.name }
-  const values = await shownValues(dependencies, scope, names)
+  const values = await listShownValues(dependencies, scope, names)
   return { name: hintText(values, nameEnv), description: hintText(values, descriptionEnv) }
 }
 
@@ -171,17 +172,17 @@ async function bootstrap(
   // After a user's stop the hints become the arguments; after a shutdown another attempt follows.
   if ('stopped' in reply) assertStoppedByUser()
   await record(dependencies.store, step, reply)
-  return { written: 'answer' in reply ? writtenIn(reply.answer) : null, log: step.log }
+  return { written: 'answer' in reply ? readArguments(reply.answer) : null, log: step.log }
 }
 
-function writtenIn({ toolCalls }: ModelAnswer): string | null {
+function readArguments({ toolCalls }: ModelAnswer): string | null {
   return toolCalls.find(({ name }) => name === BOOTSTRAP_TOOL)?.input ?? null
 }
 
 /** Records the cost of the request, even if this attempt is interrupted later. */
 async function record(store: Store, step: ModelStep, reply: Reply): Promise<void> {
   const { input, operation, log, now } = step
-  const events = recordedFacts(step, reply)
+  const events = requestFacts(step, reply)
   await commit<unknown>(store, operation, async (tx) => {
     await keep(tx, operation, { state: 'started', detail: log.detail() })
     await recordFailures(tx, step)
@@ -189,11 +190,11 @@ async function record(store: Store, step: ModelStep, reply: Reply): Promise<void
   })
 }
 
-function recordedFacts(step: ModelStep, reply: Reply): readonly Fact[] {
-  if ('answer' in reply) return [completedFact(step, reply, step.log.recordAnswer(reply.answer.usage))]
-  if (step.log.isOpen) return [failedFact(step, { kind: 'interrupted' }, 'none')]
+function requestFacts(step: ModelStep, reply: Reply): readonly Fact[] {
+  if ('answer' in reply) return [completionFact(step, reply, step.log.recordAnswer(reply.answer.usage))]
+  if (step.log.isOpen) return [failureFact(step, { kind: 'interrupted' }, 'none')]
   const last = step.log.failures.at(-1)
-  return last === undefined ? [] : [failedFact(step, last.error, 'none')]
+  return last === undefined ? [] : [failureFact(step, last.error, 'none')]
 }
 
 function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: BootstrapInput): ModelStep {
@@ -317,7 +318,7 @@ function plainArguments(callee: Callee): JsonObject | null {
 /**
  * The hints themselves as arguments: in their mapped properties, or as name and message of a resumable instance.
  */
-function hintedArguments(callee: Callee, { name, description }: Hints): JsonObject | null {
+function deriveFromHints(callee: Callee, { name, description }: Hints): JsonObject | null {
   const { initAgentNameProperty, initUserMessageProperty } = callee.subagent
   const message = description ?? name
   const mapped = {
@@ -333,7 +334,7 @@ function hintedArguments(callee: Callee, { name, description }: Hints): JsonObje
 }
 
 /** The arguments that a model wrote under `bootstrapSchema`; null if they do not match the schema. */
-function writtenArguments(callee: Callee, rawJson: string): JsonObject | null {
+function parseWrittenArguments(callee: Callee, rawJson: string): JsonObject | null {
   const written = parseObject(rawJson)
   if (written === null) return null
   if (callee.subagent.resumable === null)

@@ -62,7 +62,7 @@ import {
 import type { ModelStep } from './model-step.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
-import { beginRunRow, handOver, startedFact } from './run-start.js'
+import { beginRunRow, handOver, runStartFact } from './run-start.js'
 
 export async function callModel(
   dependencies: ActivityDependencies,
@@ -276,7 +276,7 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
     const handed = content === null ? [] : await handOver(tx, input, thread)
     if (content !== null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const detail = content === null ? null : { plan: content.plan.digest }
-    const events = [...input.facts, ...handed, ...(await startedFacts(tx, input))]
+    const events = [...input.facts, ...handed, ...(await recordRunStart(tx, input))]
     await appendEvents(tx, { threadId: key.threadId, events, now })
     const answer = withOperations(begun, await hooked.commit(tx))
     await record(tx, key, { kind: 'begin', place: { run: input.run }, answer, detail, now })
@@ -284,13 +284,13 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
   })
 }
 
-async function startedFacts(
+async function recordRunStart(
   tx: Writer,
   input: CallModelInput,
-): Promise<readonly ReturnType<typeof startedFact>[]> {
+): Promise<readonly ReturnType<typeof runStartFact>[]> {
   const { trigger } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
-  return [startedFact(input, trigger)]
+  return [runStartFact(input, trigger)]
 }
 
 interface DrainedStep {

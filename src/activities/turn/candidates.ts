@@ -37,11 +37,11 @@ import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
 import { createAdmission, patienceOf } from './admission.js'
-import { failedFact, providerText } from './answer-facts.js'
+import { failureFact, providerText } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { DeltaWriter } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
-import { failureId, streamedMessage } from './model-step.js'
+import { failureId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
 
@@ -102,14 +102,14 @@ async function callInOrder(
 ): Promise<Answered | { readonly failures: readonly FailedModel[] }> {
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const deadline = performance.now() + limits.total
-  const left = (): number => deadline - performance.now()
+  const timeLeft = (): number => deadline - performance.now()
   const failures: FailedModel[] = []
   let cuts = 0
   for (const candidate of call.candidates) {
     const reply = await callCandidate(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
-    if (left() <= TIMER_SLACK) break
+    if (timeLeft() <= TIMER_SLACK) break
   }
   return { failures }
 
@@ -117,10 +117,10 @@ async function callInOrder(
     for (;;) {
       const built = await call.build(candidate.name, cuts)
       const hasFallback = candidate !== call.candidates.at(-1)
-      const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, left()) } }
+      const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, timeLeft()) } }
       const reply = await requestAnswer(dependencies, call, request)
       const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
-      if (!tooLong || cuts >= CONTEXT_CUTS || left() <= 0) return reply
+      if (!tooLong || cuts >= CONTEXT_CUTS || timeLeft() <= 0) return reply
       cuts += 1
     }
   }
@@ -172,7 +172,7 @@ async function languageModelOf(
   requests: RequestRecorder,
 ): Promise<LanguageModel> {
   try {
-    return providedModel(candidate)
+    return requireModel(candidate)
   } catch (error) {
     await requests.begin(null)
     throw error
@@ -248,19 +248,15 @@ interface NextRequest {
 async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
   const { input, log } = step
   const first = log.isFresh
-  const failed = log.failures.slice(-1).map(({ error }) => failedFact(step, error, nextKind(step, next)))
+  const failed = log.failures.slice(-1).map(({ error }) => failureFact(step, error, nextKind(step, next)))
   log.begin({ model: next.model, prices: pricesOf(step.content.models[next.model]) })
-  const events = [
-    ...failed,
-    ...(next.again ? [] : resolvedFacts(step, next.built, first)),
-    requestedFact(step),
-  ]
+  const events = [...failed, ...(next.again ? [] : contextFacts(step, next.built, first)), requestFact(step)]
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
       pipeline(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
-      if (first && log.number > 1) await dropAttempts(tx, streamedMessage(step), log.number)
+      if (first && log.number > 1) await dropAttempts(tx, toStreamedMessage(step), log.number)
       await appendEvents(tx, { threadId: input.threadId, events, now: step.now, movesActivity: false })
     })
   } catch (error) {
@@ -274,7 +270,7 @@ function nextKind({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallba
 }
 
 /** The first request of a step emits its phases. A resumed step has emitted them in an earlier attempt. */
-function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
+function contextFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
   const { messages, tools, dropped, estimatedTokens } = built
   const payload = { messages, tools, dropped, estimatedTokens }
   const resolved = fact('context.resolved', payload, step.scope)
@@ -284,7 +280,7 @@ function resolvedFacts(step: ModelStep, built: BuiltRequest, first: boolean): re
   return [phaseFact(2, phases), resolved, phaseFact(3, phases)]
 }
 
-function requestedFact({ scope, log }: ModelStep): Fact {
+function requestFact({ scope, log }: ModelStep): Fact {
   return fact('model.requested', log.newest, scope)
 }
 
@@ -303,7 +299,7 @@ function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | nul
         noteSecret(`of ${candidate.name}`, value.replace(/^(?:Bearer|Basic|Token)\s+/i, ''))
   }
   try {
-    const headers = sentHeaders(model)
+    const headers = readSentHeaders(model)
     // A key that is fetched asynchronously is usually cached, and registered before the failed answer is stored.
     if (headers instanceof Promise) headers.then(noteAll, () => undefined)
     else noteAll(headers)
@@ -312,7 +308,7 @@ function noteProviderKeys(candidate: ModelDefinition, model: LanguageModel | nul
   }
 }
 
-function sentHeaders(model: LanguageModel | null): unknown {
+function readSentHeaders(model: LanguageModel | null): unknown {
   const config = fieldOf(model, 'config')
   const headers = fieldOf(config, 'headers')
   return typeof headers === 'function' ? (headers.call(config) as unknown) : headers
@@ -326,7 +322,7 @@ function fieldOf(value: unknown, name: string): unknown {
  * The provider's model. It is created before each use, because it may need a key that only workers have.
  * @throws ModelError if the provider does not have it, lacks its key, or is of another version of the AI SDK
  */
-export function providedModel({ name, provider, model }: ModelDefinition): LanguageModel {
+export function requireModel({ name, provider, model }: ModelDefinition): LanguageModel {
   const provided = createModel(provider, model)
   const problem = modelVersionProblem(provided)
   if (problem === undefined) return provided

@@ -6,7 +6,7 @@ import type { NewDelta } from '../../store/messages/deltas.js'
 import { isHeld } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { StoreError } from '../../store/store-error.js'
-import { streamedMessage } from './model-step.js'
+import { toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** Deltas of a stream are written at once, then in batches of this age or size. */
@@ -126,7 +126,8 @@ export function createStreamedText(store: Store, step: ModelStep): StreamedText 
   async function isLost(): Promise<boolean> {
     const began = performance.now()
     const ids = recent.map(({ id }) => id)
-    const found = ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, streamedMessage(step), ids))
+    const found =
+      ids.length === 0 ? 0 : await store.read((db) => countDeltas(db, toStreamedMessage(step), ids))
     if (found < ids.length) return true
     looked = began
     recent = recent.filter((row) => began - row.at < FLEETING)

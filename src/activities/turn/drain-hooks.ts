@@ -59,7 +59,7 @@ export async function runDrainHooks(
   if (waiting === null) return NO_DRAIN_HOOKS
   if (waiting.isNew) await runThreadCreated(batch)
   const made = await hookMessages(batch, create ? waiting.messages : [])
-  await batch.settled()
+  await batch.waitForWork()
   return {
     ...made,
     async commit(tx) {

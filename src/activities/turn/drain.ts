@@ -41,7 +41,7 @@ import {
   operationsOf,
   withOperations,
 } from './model-step.js'
-import { beginRunRow, handOver, startedFact } from './run-start.js'
+import { beginRunRow, handOver, runStartFact } from './run-start.js'
 import { stageItems } from './staged-items.js'
 
 type Drained =
@@ -99,7 +99,7 @@ async function deliverAdded(
   const { threadId } = input
   const delivered = await deliverItems(tx, input, hooked)
   if (delivered.length > 0)
-    await appendEvents(tx, { threadId, events: createdFacts(input, delivered), now: microseconds(input) })
+    await appendEvents(tx, { threadId, events: creationFacts(input, delivered), now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
   // Made by `modelBeginning`: the store's boundary.
@@ -121,7 +121,7 @@ async function deliverAfterAnswer(
   // The run that will answer them.
   const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
   const delivered = await deliverItems(tx, later, hooked)
-  const events = createdFacts(later, delivered)
+  const events = creationFacts(later, delivered)
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await unanswered(tx, input, await stageItems(tx, input))
@@ -224,9 +224,9 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     if (input.wordless) await appendWordlessLine(tx, input)
     const ids = await stageItems(tx, input)
     const delivered = await deliverMessages(tx, { threadId, ids, run, step })
-    const started = input.trigger === null ? [] : [startedFact(input, input.trigger)]
+    const started = input.trigger === null ? [] : [runStartFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
-    const events = [...input.facts, ...started, ...createdFacts(input, delivered)]
+    const events = [...input.facts, ...started, ...creationFacts(input, delivered)]
     await appendEvents(tx, { threadId, events, now })
     return MISSING
   })
@@ -242,14 +242,14 @@ function stepEvents(
   const prompt = promptOf(content, input.side)
   const started = { step: input.step, prompt: prompt.name, model: prompt.model }
   const events: Fact[] = []
-  if (begins && input.trigger !== null) events.push(startedFact(input, input.trigger))
+  if (begins && input.trigger !== null) events.push(runStartFact(input, input.trigger))
   if (input.sideStarts)
     events.push(fact('side.started', { side: input.side, label: side?.label ?? null }, scope))
   events.push(fact('step.started', started, scope), phaseFact(1, scope))
-  return [...events, ...createdFacts(input, delivered)]
+  return [...events, ...creationFacts(input, delivered)]
 }
 
-function createdFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
+function creationFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
   return delivered.map(({ id, role }) =>
     fact('message.created', { role }, { ...stepScope(input), messageId: id }),
   )

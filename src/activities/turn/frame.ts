@@ -21,7 +21,7 @@ import { commitResult } from '../tool/commit-result.js'
 import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
-import { mappedPaths, mappedText } from '../tool/tool-values.js'
+import { readMappedPaths, readMappedText } from '../tool/tool-values.js'
 
 /** The input of a prompt tool's nested step. */
 interface FrameBeginning {
@@ -52,7 +52,7 @@ export async function beginFrame(
   const { frame: asked } = input
   if (asked === null) throw new Error('Expected the input of a nested step, got that of a step.')
   const { callId, prompt } = asked
-  const given = heldInput(input, asked)
+  const given = toHeldInput(input, asked)
   const resultId = randomUUID()
   const begun = await beginCall(store, given, { id: callId, onInterrupted: 'rerun', resultId })
   if (begun.kind === 'answered') {
@@ -86,7 +86,7 @@ function refusal(result: ResultAnswer): CallModelAnswer {
 }
 
 /** The input without phase 5: the workflow has emitted it, and a queued tool belongs to no step. */
-function heldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
+function toHeldInput({ threadId, run, step, side, now, facts }: CallModelInput, frame: Frame): HeldInput {
   const { callId, last = false } = frame
   return { threadId, callId, run, step, side, now, facts, queued: false, first: false, last }
 }
@@ -109,11 +109,11 @@ async function prepareFrame(
   if (!parsed.ok) return refuseFrame(parsed.problem, 'invalid_arguments')
   const { args } = parsed
   const binding = subpromptOf(content, call, prompt)
-  const paths = mappedPaths(args, binding.initAttachmentsProperty)
+  const paths = readMappedPaths(args, binding.initAttachmentsProperty)
   if (typeof paths === 'string') return refuseFrame(paths, 'invalid_arguments')
   const attachments = await store.read((db) => filesAt(db, call.input.threadId, paths))
   if (typeof attachments === 'string') return refuseFrame(attachments, 'invalid_attachment')
-  const text = mappedText(args, binding.initUserMessageProperty) ?? allArguments(args)
+  const text = readMappedText(args, binding.initUserMessageProperty) ?? allArguments(args)
   const message = text === '' && attachments.length === 0 ? null : { text, attachments }
   return { kind: 'begun', message, args }
 }

@@ -94,7 +94,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
   )
   const context = requestContext({ ...parts, note })
-  const before = weighRows(context, shownRows(parts, window))
+  const before = weighRows(context, selectShownRows(parts, window))
   const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
   const cut = await cutContext(store, {
     input,
@@ -102,10 +102,10 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     perspective: context.perspective,
     // If the tools alone fill the window, the provider must refuse the request.
     budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
-    halvings: Math.max(0, parts.cuts - storedCuts(parts, window)),
+    halvings: Math.max(0, parts.cuts - countStoredCuts(parts, window)),
     tokensOf: (row) => before.get(row.id) ?? 0,
   })
-  const rows = [...(await filterRows(parts, shownRows(parts, cut))), ...frameRows(context)]
+  const rows = [...(await filterRows(parts, selectShownRows(parts, cut))), ...frameRows(context)]
   const options = withPermittedThinking({
     ...context.settings,
     prompt: await assemble(parts, context, { rows, window, cut, note }),
@@ -129,7 +129,7 @@ async function noteOfChildren(db: Reader, { input, prompt }: RequestParts): Prom
 }
 
 /** The rows of a window that the prompt sees. */
-function shownRows(
+function selectShownRows(
   { input, prompt }: RequestParts,
   { opening, rows }: Pick<CutContext, 'opening' | 'rows'>,
 ): readonly TranscriptMessage[] {
@@ -217,7 +217,7 @@ function isOfKind({ mediaType }: InlinedFile, { mimeType }: AttachmentRef): bool
 }
 
 /** The number of cuts for this step that an earlier request, or an interrupted attempt, has stored. */
-function storedCuts({ input }: RequestParts, { boundary }: ContextWindow): number {
+function countStoredCuts({ input }: RequestParts, { boundary }: ContextWindow): number {
   const isOurs = boundary?.kind === 'context_length' && boundary.operation === operationOf(input).id
   return isOurs ? boundary.detail.cuts : 0
 }

@@ -41,7 +41,7 @@ export interface ModelStep {
 }
 
 /** The message into which the step's text is streamed. */
-export function streamedMessage({ input, messageId }: ModelStep): StreamedMessage {
+export function toStreamedMessage({ input, messageId }: ModelStep): StreamedMessage {
   return { threadId: input.threadId, messageId }
 }
 

@@ -17,7 +17,7 @@ test('the sum holds failed requests at the prices of their models', () => {
   log.begin({ model: 'backup', prices: { ...PRICES, inputPrice: 100 } })
   const own = log.recordAnswer(USAGE)
   expect(own).toEqual({ ...USAGE, cost: 612 })
-  expect(log.unreportedUsage()).toEqual({
+  expect(log.sumUnreportedUsage()).toEqual({
     inputTokens: 20,
     outputTokens: 10,
     cachedInputTokens: 8,
@@ -31,14 +31,14 @@ test('one unknown price makes the cost unknown', () => {
   log.recordFailure(failure(USAGE))
   log.begin({ model: 'backup', prices: { ...PRICES, outputPrice: null } })
   log.recordAnswer(USAGE)
-  expect(log.unreportedUsage()).toMatchObject({ inputTokens: 20, cost: null })
+  expect(log.sumUnreportedUsage()).toMatchObject({ inputTokens: 20, cost: null })
 })
 
 test('a failed request without usage costs nothing known', () => {
   const log = new RequestLog({ plan: 'p' })
   log.begin({ model: 'chat', prices: PRICES })
   log.recordFailure(failure())
-  expect(log.unreportedUsage()).toBeNull()
+  expect(log.sumUnreportedUsage()).toBeNull()
   expect(log.detail().requests).toMatchObject([{ model: 'chat', usage: null, error: 'incomplete' }])
 })
 
@@ -61,5 +61,5 @@ test('the next attempt goes on with numbers, waits and all else', () => {
   // The second answer does not report the usage of the first one again.
   next.begin({ model: 'chat', prices: PRICES })
   next.recordAnswer(USAGE)
-  expect(next.unreportedUsage()).toEqual({ ...USAGE, cost: 18 })
+  expect(next.sumUnreportedUsage()).toEqual({ ...USAGE, cost: 18 })
 })

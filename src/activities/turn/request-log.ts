@@ -123,7 +123,7 @@ export class RequestLog {
   }
 
   /** The usage that no answer has reported yet; null if there is none. A wait reports the usage so far. */
-  unreportedUsage(): Usage | null {
+  sumUnreportedUsage(): Usage | null {
     const usages = this.#requests
       .slice(this.#reported)
       .flatMap(({ usage }) => (usage === null ? [] : [usage]))

@@ -24,7 +24,7 @@ export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: st
 }
 
 /** The event at the beginning of a run. */
-export function startedFact(input: CallModelInput, trigger: string): Fact {
+export function runStartFact(input: CallModelInput, trigger: string): Fact {
   return fact('run.started', { trigger }, stepScope(input))
 }
 

@@ -44,7 +44,7 @@ async function rowOf(tx: Writer, input: CallModelInput, item: DrainItem): Promis
     .executeTakeFirst()
   if (made !== undefined) return made.id
   if (item.kind === 'group') return stageGroup(tx, input, { id: item.id, digest })
-  const report = item.kind === 'child_closed' ? await closedChildRow(tx, input, { item, digest }) : null
+  const report = item.kind === 'child_closed' ? await findClosedChildRow(tx, input, { item, digest }) : null
   if (report !== null) return report
   const draft = draftOf(input, item, digest)
   if (draft === null) return item.id
@@ -57,12 +57,12 @@ type ClosedItem = Extract<DrainItem, { readonly kind: 'child_closed' }>
 /**
  * The row of a closed child: that of its last report, if the report never reached the parent; else null.
  */
-async function closedChildRow(
+async function findClosedChildRow(
   tx: Writer,
   input: CallModelInput,
   { item, digest }: { readonly item: ClosedItem; readonly digest: string },
 ): Promise<string | null> {
-  const messageId = await unacknowledgedReport(tx, input, item.reference)
+  const messageId = await findUnacknowledgedReport(tx, input, item.reference)
   await recordClosed(tx, input, item)
   if (messageId === null) return null
   await tx
@@ -163,7 +163,7 @@ function memberOf(child: ChildRecord): GroupMember {
  * The message of a closed child's last report, if the parent's workflow never received it: the child ended before it
  * could send the report, or a Temporal reset removed it from the parent's history (T7). Null if there is none.
  */
-async function unacknowledgedReport(
+async function findUnacknowledgedReport(
   db: Reader,
   { threadId, drain }: CallModelInput,
   reference: string,

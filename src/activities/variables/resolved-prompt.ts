@@ -8,7 +8,7 @@ import type {
 } from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
 import type { ActivityDependencies } from '../activity.js'
-import { resolveVariables, shownValues } from './variables.js'
+import { resolveVariables, listShownValues } from './variables.js'
 import type { ResolvedVariable, VariableScope } from './variables.js'
 
 /** Renders the system text of a prompt. Variables are resolved anew in each step. */
@@ -46,14 +46,14 @@ const YES: ReadonlySet<string> = new Set(['true', '1', 'yes'])
  * Returns the subagents of a prompt that its thread may start now, in the prompt's order: those without a flag, and those
  * whose flag is on. A flag that has no value or is a secret is off.
  */
-export async function enabledSubagents(
+export async function listEnabledSubagents(
   dependencies: ActivityDependencies,
   scope: Omit<VariableScope, 'prompt'>,
   prompt: Pick<PromptContent, 'subagents'> & { readonly name: string },
 ): Promise<readonly SubagentContent[]> {
   const subagents = Object.values(prompt.subagents)
   const flags = subagents.flatMap(({ optional }) => optional ?? [])
-  const values = await shownValues(dependencies, { ...scope, prompt: prompt.name }, flags)
+  const values = await listShownValues(dependencies, { ...scope, prompt: prompt.name }, flags)
   return subagents.filter(({ optional }) => optional === null || isOn(values.get(optional)))
 }
 
@@ -75,11 +75,11 @@ export function scopeOf({ input, content, prompt }: ActivePrompt): VariableScope
 }
 
 /** Returns the subagents that are enabled now: a model may call one that an earlier step offered (SA-R-07.3a). */
-export async function enabledNow(
+export async function listEnabledNow(
   dependencies: ActivityDependencies,
   active: ActivePrompt,
 ): Promise<readonly SubagentContent[]> {
-  return enabledSubagents(dependencies, scopeOf(active), active.prompt)
+  return listEnabledSubagents(dependencies, scopeOf(active), active.prompt)
 }
 
 /** The refusal of a subagent that is not enabled, as text for the model. */
@@ -90,7 +90,7 @@ export function notEnabled(agent: string): readonly [reason: string, errorCode: 
 /**
  * Returns the tools that a prompt may call while these subagents are enabled. Lifecycle tools call resumable subagents.
  */
-export function offeredTools(
+export function listOfferedTools(
   { tools, subagents }: Pick<PromptContent, 'tools' | 'subagents'>,
   enabled: readonly SubagentContent[],
 ): readonly ToolContent[] {
@@ -106,6 +106,6 @@ export async function withOfferedTools<Prompt extends PromptContent & { readonly
   prompt: Prompt,
 ): Promise<Prompt> {
   if (Object.keys(prompt.subagents).length === 0) return prompt
-  const enabled = await enabledSubagents(dependencies, scope, prompt)
-  return { ...prompt, tools: offeredTools(prompt, enabled) }
+  const enabled = await listEnabledSubagents(dependencies, scope, prompt)
+  return { ...prompt, tools: listOfferedTools(prompt, enabled) }
 }

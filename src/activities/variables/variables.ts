@@ -46,14 +46,14 @@ export async function resolveVariables(
   const resolved = new Map<string, ResolvedVariable>()
   if (names.length === 0) return resolved
   const { store } = dependencies
-  const stored = await store.read((db) => storedVariables(db, dependencies, { scope, names }))
+  const stored = await store.read((db) => readStoredVariables(db, dependencies, { scope, names }))
   for (const name of names) {
     const record = stored.get(name)
     const found =
       record === undefined
         ? findDefault(dependencies, scope, name)
         : {
-            type: declaredType(scope, name) ?? record.type,
+            type: findDeclaredType(scope, name) ?? record.type,
             open: () => openVariable(store.secrets, record),
           }
     if (found !== undefined) resolved.set(name, found)
@@ -62,7 +62,7 @@ export async function resolveVariables(
 }
 
 /** Returns the declared type of a name in the prompts; one declaration as a secret makes it a secret. */
-export function declaredType({ content }: VariableScope, name: string): VariableType | undefined {
+export function findDeclaredType({ content }: VariableScope, name: string): VariableType | undefined {
   const declared = Object.values(content?.prompts ?? {}).flatMap(({ variables }) =>
     variables.flatMap((variable) => (variable.name === name ? [variable.type] : [])),
   )
@@ -91,7 +91,7 @@ async function graphValues(
 }
 
 /** The thread's own rows, then those of its parents. */
-async function storedVariables(
+async function readStoredVariables(
   db: Reader,
   { registry }: ActivityDependencies,
   { scope, names }: Lookup,
@@ -104,7 +104,7 @@ async function storedVariables(
   for (let depth = 0; depth <= LIMITS.childDepth; depth += 1) {
     for (const record of await findVariables(db, threadId, open))
       if (record.for_graph === 1 || !scoped.has(record.name)) found.set(record.name, record)
-    for (const name of scopedNames(registry, agent)) scoped.add(name)
+    for (const name of listScopedNames(registry, agent)) scoped.add(name)
     open = open.filter((name) => !found.has(name))
     const above = open.length === 0 ? null : await parentOf(db, threadId)
     if (above === null) break
@@ -135,7 +135,7 @@ function findDefault(
   const value = instance ?? defined
   if (value === undefined) return undefined
   const undeclared = instance === undefined ? 'text' : 'secret'
-  return { type: declaredType(scope, name) ?? undeclared, open: () => value }
+  return { type: findDeclaredType(scope, name) ?? undeclared, open: () => value }
 }
 
 /** Reads own properties only, because a variable may be named `constructor`. */
@@ -144,7 +144,7 @@ function ownValue(values: Readonly<Record<string, string>> | undefined, name: st
 }
 
 /** Returns the names that an agent's graph declares as scoped: its threads do not inherit them from their parents. */
-function scopedNames(registry: Registry, agent: string): ReadonlySet<string> {
+function listScopedNames(registry: Registry, agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, scoped }) => (scoped === true ? [name] : [])))
 }
@@ -188,7 +188,7 @@ function collect(registry: Registry, first: string): readonly GraphPrompt[] {
 }
 
 /** Returns the values that are not secrets (T5); names without a value are left out. */
-export async function shownValues(
+export async function listShownValues(
   dependencies: ActivityDependencies,
   scope: VariableScope,
   names: readonly string[],
@@ -211,12 +211,12 @@ export async function missingVariables(
   dependencies: ActivityDependencies,
   scope: VariableScope & { readonly content: PlanContent; readonly prompt: string },
 ): Promise<RequiredVariables> {
-  const required = requiredNames(scope.content, scope.prompt)
+  const required = listRequiredNames(scope.content, scope.prompt)
   const found = await resolveVariables(dependencies, scope, required)
   return { required, missing: required.filter((name) => !found.has(name)) }
 }
 
-function requiredNames(content: PlanContent, first: string): readonly string[] {
+function listRequiredNames(content: PlanContent, first: string): readonly string[] {
   const names = new Set<string>()
   const seen = new Set<string>()
   const waiting = [first]

@@ -189,7 +189,7 @@ async function answerOf(run: EndpointRun, acting: EndpointState, request: Reques
   let response: unknown
   try {
     response = await run.endpoint(request, acting.state, run.params)
-    await acting.settled()
+    await acting.waitForWork()
   } catch (error) {
     if (TemporalUnavailableError.isInstance(error)) throw halfDoneError(error)
     if (ThreadError.isInstance(error) || FileError.isInstance(error)) throw error
