@@ -32,7 +32,7 @@ describe('docs/errors.md names each code of the source, and no other', () => {
       ...found(folder, assigned),
       ...argumentsOf(folder, given).flatMap((text) => matches(text, /,\s*'([a-z_]+)'/g)),
       ...found(folder, /const CODE = '(\w+)'/g),
-      ...found(folder, /\bendedResult\('(\w+)'/g),
+      ...found(folder, /\boutcomeResult\('(\w+)'/g),
     ])
     expect(documented('Of tool results')).toEqual(sorted(codes))
   })
