@@ -226,8 +226,10 @@ describe('what is done to another thread', () => {
       const [child, below] = [await childOf(state), await childOf(await childOf(state), 'g')]
       for (let made = 0; made < LIMITS.queuedByCall; made += 1)
         await (made % 2 === 0 ? child : below).setEnv('N', `${made}`, { type: 'text' })
-      await expect(child.queueMessage({ role: 'user', content: 'x' })).rejects.toThrow('at most 50 things')
-      expect(() => below.queueTool('dig', {})).toThrow('at most 50 things')
+      await expect(child.queueMessage({ role: 'user', content: 'x' })).rejects.toThrow(
+        'at most 50 operations',
+      )
+      expect(() => below.queueTool('dig', {})).toThrow('at most 50 operations')
       await child.setValue('still', true)
     }))
 

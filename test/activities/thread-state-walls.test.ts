@@ -87,7 +87,7 @@ const REFUSALS = {
   ended: /^The .* has ended/,
   closed: /which was closed\.$/,
   terminated: ThreadTerminatedError,
-  much: /^Expected one call to ask at most/,
+  much: /^Expected at most \d+ operations on other threads/,
   waits: /which waits for variables/,
   elsewhere: /^A tool cannot be invoked in another thread/,
   unstarted: /^The subagent has not started yet: use/,
