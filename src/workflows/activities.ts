@@ -19,7 +19,7 @@ import { answerMissed, answerRefused, operationsOf, resumedAnswered, storeFound 
 import type { ThreadControl } from '../thread/control.js'
 import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
-import type { CutBy, ThreadHost } from './thread-host.js'
+import type { ThreadHost } from './thread-host.js'
 
 const HEARTBEAT_TIMEOUT = 30_000
 
@@ -54,14 +54,14 @@ interface Call<N extends Name> {
   /** Registered names only: it is shown in the Temporal UI. */
   readonly summary: string
   /** What cuts it: a stop and a terminate, only a terminate, or nothing. */
-  readonly cutBy: CutBy | null
+  readonly cutBy: 'stop' | 'terminate' | null
   /** @default the thread's own */
   readonly taskQueue?: string | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
 }
 
 /** What came of an activity: its answer, a cut without one, or none for good. */
-export type Called<N extends Name> =
+type Called<N extends Name> =
   | { readonly kind: 'answered'; readonly answer: Answer<N> }
   | { readonly kind: 'cut' }
   | { readonly kind: 'failed'; readonly failure: FailureCause }

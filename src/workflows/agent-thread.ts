@@ -3,14 +3,18 @@
  * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
  * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
  */
+
 import {
   CancellationScope,
   CancelledFailure,
   allHandlersFinished,
   condition,
   continueAsNew,
+  isCancellation,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow'
+
 import type { ThreadResult } from '../protocol/activities.js'
 import { LEVEL } from '../protocol/answer-problem.js'
 import { failure } from '../protocol/failures.js'
@@ -19,11 +23,11 @@ import type { ThreadStart } from '../protocol/messages.js'
 import { advance } from '../thread/advance.js'
 import {
   carry,
+  initialControl,
   reopenThread,
   restore,
   restsAtBound,
   shouldContinueAsNew,
-  initialControl,
 } from '../thread/continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
 import type { Closing, ThreadControl } from '../thread/control.js'
@@ -31,15 +35,18 @@ import { acceptMessage, firstMessage } from '../thread/inbox.js'
 import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { lateBegins } from '../thread/reset.js'
-import { performForChildren } from './children.js'
-import { registerHandlers } from './handlers.js'
 import { performForOthers } from './other-threads.js'
-import { runEffect, settle } from './settle.js'
-import { showStatus } from './status.js'
-import { performStep } from './steps.js'
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
-import { createAlarm, waitFor } from './wait.js'
+import { settle } from './settle.js'
+import { showStatus } from './status.js'
+import { performStep } from './steps.js'
+import { waitFor } from './wait.js'
+import { LIMITS } from '../protocol/limits.js'
+import type { Millis } from '../protocol/time.js'
+import { terminationFound } from '../thread/apply.js'
+import { effectGivenUp, effectRan } from '../thread/operations.js'
+import { callActivity } from './activities.js'
 
 /**
  * A durable agent thread; its workflow id is the thread's id.
@@ -50,9 +57,8 @@ import { createAlarm, waitFor } from './wait.js'
 export async function agentThread(start: ThreadStart, carried?: CarriedControl): Promise<ThreadResult> {
   const problem = threadStartProblem(start)
   if (problem !== undefined) throw failure('Thread.InvalidStart')
-  const host = createThreadHost(firstControl(start, carried), LEVEL)
   const root = CancellationScope.current()
-  registerHandlers(host, root)
+  const host = createThreadHost(firstControl(start, carried), LEVEL, root)
   // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
   const closed = await CancellationScope.nonCancellable(() => run(host))
   return closeWorkflow(host, closed, root)
@@ -141,7 +147,6 @@ function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'clo
     case 'startDeferred':
     case 'expireChild':
     case 'cancelChild':
-      return performForChildren(host, action)
     case 'deliverReport':
     case 'announceReport':
     case 'tell':
@@ -161,4 +166,68 @@ function closeWorkflow(
 ): ThreadResult {
   if (root.consideredCancelled) throw new CancelledFailure('The thread was terminated.')
   return { threadId: host.control.threadId, outcome: closing.outcome, reason: closing.reason }
+}
+
+/** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
+interface Alarm {
+  set(at: Millis | null): void
+}
+
+interface Timer {
+  /** The due time that it is for. */
+  readonly at: Millis
+  /** Earlier than that when the server takes no timer so long. */
+  readonly ringsAt: Millis
+  readonly scope: CancellationScope
+}
+
+/** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
+function createAlarm(host: ThreadHost): Alarm {
+  let timer: Timer | null = null
+  const set = (at: Millis | null): void => {
+    if (at === (timer?.at ?? null)) return
+    const now = Date.now()
+    // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
+    if (timer !== null && timer.ringsAt <= now) return
+    timer?.scope.cancel()
+    timer = at === null ? null : started(at, now)
+  }
+  const started = (at: Millis, now: Millis): Timer => {
+    const delay = Math.min(at - now, LIMITS.longestTimer)
+    const scope = new CancellationScope({ cancellable: true })
+    void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)
+    return { at, ringsAt: now + delay, scope }
+  }
+  const ring = (): void => {
+    timer = null
+    const now = Date.now()
+    host.update((control) => comesDue(control, now))
+    set(nextDueAt(host.control, now))
+  }
+  return { set }
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error
+}
+
+/** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
+async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
+  const called = await callActivity(host, {
+    name: 'runEffect',
+    limit: LIMITS.toolTimeout,
+    summary: `effect ${effectId}`,
+    cutBy: 'terminate',
+    input: { effectId, agent: host.control.agent },
+  })
+  if (called.kind === 'cut') return
+  if (called.kind === 'failed') {
+    host.update((control) => effectGivenUp(control, effectId))
+    // Nothing else may follow for months. If this fails too, the next settle tells.
+    return settle(host, { ending: null, close: null })
+  }
+  const { answer } = called
+  if (answer.type === 'terminated') return host.update(terminationFound)
+  const { operations } = answer
+  host.update((control) => effectRan(control, { id: effectId, operations }, Date.now()))
 }

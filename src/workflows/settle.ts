@@ -1,9 +1,8 @@
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
-import { LIMITS } from '../protocol/limits.js'
 import { missedTold, terminationFound } from '../thread/apply.js'
 import { closedChildren, closesTold } from '../thread/children.js'
 import type { Action } from '../thread/next-action.js'
-import { effectGivenUp, effectRan, givenUpTold } from '../thread/operations.js'
+import { givenUpTold } from '../thread/operations.js'
 import type { Ending } from '../thread/run.js'
 import { cutTools, settled, withCutStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
@@ -85,25 +84,4 @@ function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[
     ...(run.steps === 0 && { trigger: run.trigger }),
     ...(failure !== undefined && { failure }),
   }
-}
-
-/** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
-export async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
-  const called = await callActivity(host, {
-    name: 'runEffect',
-    limit: LIMITS.toolTimeout,
-    summary: `effect ${effectId}`,
-    cutBy: 'terminate',
-    input: { effectId, agent: host.control.agent },
-  })
-  if (called.kind === 'cut') return
-  if (called.kind === 'failed') {
-    host.update((control) => effectGivenUp(control, effectId))
-    // Nothing else may follow for months. If this fails too, the next settle tells.
-    return settle(host, { ending: null, close: null })
-  }
-  const { answer } = called
-  if (answer.type === 'terminated') return host.update(terminationFound)
-  const { operations } = answer
-  host.update((control) => effectRan(control, { id: effectId, operations }, Date.now()))
 }

@@ -35,7 +35,6 @@ import { endingOf } from '../thread/run.js'
 import type { CallIn } from '../thread/run.js'
 import { taskQueueOf } from '../thread/snapshot.js'
 import { activityOptions, callActivity } from './activities.js'
-import type { Called } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** A worker that dies or fails again and again is retried for some two minutes. */
@@ -46,6 +45,8 @@ const REMOTE_RETRY_GROWTH = 2
 
 /** The activities of a step. */
 type StepActivity = 'callModel' | 'executeTool' | 'prepareChild' | 'prepareMessage' | 'completeCall'
+
+type Called<N extends StepActivity> = Awaited<ReturnType<typeof callActivity<N>>>
 
 /** What is done for a step: its model call and its tool calls. */
 type StepAction = Extract<

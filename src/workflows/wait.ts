@@ -1,4 +1,5 @@
-import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow'
+import { condition } from '@temporalio/workflow'
+
 import { LIMITS } from '../protocol/limits.js'
 import { waitOver } from '../thread/apply.js'
 import { waitExpired } from '../thread/child-calls.js'
@@ -10,7 +11,6 @@ import {
   nextCheckAt,
   reportsTaken,
 } from '../thread/children.js'
-import { comesDue, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
 import { callActivity } from './activities.js'
@@ -84,47 +84,4 @@ async function waitForResource(host: ThreadHost, until: Millis): Promise<void> {
 /** Signals that change nothing count too: a run refuses its 10,001st (T10). */
 function tookMany(host: ThreadHost): boolean {
   return host.signals >= LIMITS.signalsPerRun
-}
-
-/** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
-interface Alarm {
-  set(at: Millis | null): void
-}
-
-interface Timer {
-  /** The due time that it is for. */
-  readonly at: Millis
-  /** Earlier than that when the server takes no timer so long. */
-  readonly ringsAt: Millis
-  readonly scope: CancellationScope
-}
-
-/** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
-export function createAlarm(host: ThreadHost): Alarm {
-  let timer: Timer | null = null
-  const set = (at: Millis | null): void => {
-    if (at === (timer?.at ?? null)) return
-    const now = Date.now()
-    // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
-    if (timer !== null && timer.ringsAt <= now) return
-    timer?.scope.cancel()
-    timer = at === null ? null : started(at, now)
-  }
-  const started = (at: Millis, now: Millis): Timer => {
-    const delay = Math.min(at - now, LIMITS.longestTimer)
-    const scope = new CancellationScope({ cancellable: true })
-    void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)
-    return { at, ringsAt: now + delay, scope }
-  }
-  const ring = (): void => {
-    timer = null
-    const now = Date.now()
-    host.update((control) => comesDue(control, now))
-    set(nextDueAt(host.control, now))
-  }
-  return { set }
-}
-
-function ignoreCancellation(error: unknown): void {
-  if (!isCancellation(error)) throw error
 }
