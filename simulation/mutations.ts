@@ -23,8 +23,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a settle forgets what came while it ran',
     file: 'src/workflows/settle.ts',
-    find: 'host.update((current) => settled(current, {',
-    replace: 'host.update(() => settled(control, {',
+    find: 'host.update((current) => applySettle(current, {',
+    replace: 'host.update(() => applySettle(control, {',
   },
   {
     name: 'a report leaves its call owed',
@@ -35,20 +35,20 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a child said to a call is lost when the call is cut',
     file: 'src/thread/settling.ts',
-    find: 'allCalls(step.calls).reduce((next, call) => waitCut(next, call, now), control)',
-    replace: 'allCalls(step.calls).reduce((next) => next, control)',
+    find: 'listCalls(step.calls).reduce((next, call) => interruptWait(next, call, now), control)',
+    replace: 'listCalls(step.calls).reduce((next) => next, control)',
   },
   {
     name: 'the children of a closing thread are not told',
     file: 'src/thread/settling.ts',
-    find: 'control.closing?.cascade ?? openChildren(control).map((child) => child.reference)',
+    find: 'control.closing?.cascade ?? listOpenChildren(control).map((child) => child.reference)',
     replace: 'control.closing?.cascade ?? []',
   },
   {
     name: 'what a call did to its thread is passed over',
     file: 'src/thread/call-answers.ts',
-    find: 'changeStep(applyOperations(deferring, answer.operations, now), (step) => marked(step, answer))',
-    replace: 'changeStep(applyOperations(deferring, [], now), (step) => marked(step, answer))',
+    find: 'changeStep(applyOperations(deferring, answer.operations, now), (step) => markPhase(step, answer))',
+    replace: 'changeStep(applyOperations(deferring, [], now), (step) => markPhase(step, answer))',
   },
   {
     name: 'facts that were stored are sent again',
@@ -65,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the close of a child that owes is not seen',
     file: 'src/thread/children.ts',
-    find: 'return answeredByClose(gone, { ...child, status }, now)',
+    find: 'return answerByClose(gone, { ...child, status }, now)',
     replace: 'return gone',
   },
   {

@@ -1,7 +1,7 @@
 /** What models and tools of a simulated life do: chosen at random, and ever less as its budget runs out. */
 import { UNKNOWN_TOOL } from '../../src/protocol/activities.js'
 import type { CallRequest, ResultAnswer, Usage } from '../../src/protocol/activities.js'
-import type { ThreadOperation, ToldOperation } from '../../src/protocol/operations.js'
+import type { ThreadOperation, OutboundOperation } from '../../src/protocol/operations.js'
 import { stage } from '../store/messages.js'
 import type { ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
@@ -118,7 +118,7 @@ function operationOf(
   world: World,
   thread: ThreadRow,
   { kind, id }: { readonly kind: Simple; readonly id: string },
-): ToldOperation {
+): OutboundOperation {
   switch (kind) {
     case 'queue_message':
       return { kind, id, role: world.random.pick(['user', 'assistant']) }
@@ -140,7 +140,7 @@ function waitingMessage({ messages }: ThreadRow): string | undefined {
 }
 
 /** Its rows are written with it. A tool that is queued in a step has its place at once, any other waits for its turn. */
-function done<T extends ToldOperation>(
+function done<T extends OutboundOperation>(
   thread: ThreadRow,
   asked: T,
   { id, inStep = false }: { readonly id: string; readonly inStep?: boolean },
@@ -208,7 +208,7 @@ function tell(world: World, thread: ThreadRow, id: string): ThreadOperation {
     world.may(0.2) && other.id !== thread.parent ? 'terminate' : 'queue_message',
   ])
   world.saw(`tell ${kind}`)
-  const asked: ToldOperation = kind === 'terminate' ? { kind } : operationOf(world, other, { kind, id })
+  const asked: OutboundOperation = kind === 'terminate' ? { kind } : operationOf(world, other, { kind, id })
   return { kind: 'tell', to: other.id, operation: done(other, asked, { id }) }
 }
 

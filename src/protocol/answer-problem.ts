@@ -24,7 +24,7 @@ import type {
   SettleInput,
 } from './end-activities.js'
 import { LIMITS } from './limits.js'
-import type { ThreadOperation, ToldOperation } from './operations.js'
+import type { ThreadOperation, OutboundOperation } from './operations.js'
 import { isObject, isTaskQueue, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
@@ -238,7 +238,7 @@ const isPlan: Check = (value) => {
 const isChild = shaped({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
 
 /** What a thread may do to another: its workflow checks the same again, for anybody can send it a signal. */
-const TOLD: { readonly [Kind in ToldOperation['kind']]: Readonly<Record<string, Check>> } = {
+const TOLD: { readonly [Kind in OutboundOperation['kind']]: Readonly<Record<string, Check>> } = {
   queue_message: { id: isWord, role: isRole },
   queue_tool: { id: isWord, name: isWord },
   schedule_effect: { id: isWord, dueAt: isFinite },

@@ -4,7 +4,7 @@ import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
 import { OUR_IDS } from './messages.js'
 import type { ReopenedThread } from './messages.js'
-import type { ToldOperation } from './operations.js'
+import type { OutboundOperation } from './operations.js'
 import { isName, isObject, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
@@ -174,7 +174,7 @@ function describe(value: unknown): string {
 }
 
 /** What each kind of operation of another thread has to carry. */
-const FITS: Readonly<Record<ToldOperation['kind'], (operation: Fields) => boolean>> = {
+const FITS: Readonly<Record<OutboundOperation['kind'], (operation: Fields) => boolean>> = {
   queue_message: ({ id, role }) => isId(id) && (role === 'user' || role === 'assistant'),
   queue_tool: ({ id, name }) => queueToolProblem({ toolCallId: id, name }) === undefined,
   schedule_effect: ({ id, dueAt }) => isId(id) && Number.isFinite(dueAt),
@@ -197,7 +197,9 @@ function fits(operation: unknown): boolean {
   const { kind } = operation
   // This version must not apply a kind of a later one.
   return (
-    typeof kind === 'string' && Object.hasOwn(FITS, kind) && FITS[kind as ToldOperation['kind']](operation)
+    typeof kind === 'string' &&
+    Object.hasOwn(FITS, kind) &&
+    FITS[kind as OutboundOperation['kind']](operation)
   )
 }
 

@@ -1,4 +1,4 @@
-import type { ToldOperation } from './operations.js'
+import type { OutboundOperation } from './operations.js'
 import type { Side } from './plan.js'
 import type { LastRun, PreparedChild } from './status.js'
 import type { Millis } from './time.js'
@@ -133,7 +133,7 @@ export interface ChildReport {
 
 /** What a parent or child did to this thread; its rows are in the store. */
 export interface Operations {
-  readonly operations: readonly ToldOperation[]
+  readonly operations: readonly OutboundOperation[]
 }
 
 /** Thread and message ids that begin so are ours. */

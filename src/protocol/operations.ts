@@ -39,10 +39,10 @@ export type ThreadOperation =
       readonly reports: number
     }
   /** An operation on a parent or child: its rows are in the store, an outbound signal is for its workflow. */
-  | { readonly kind: 'tell'; readonly to: string; readonly operation: ToldOperation }
+  | { readonly kind: 'tell'; readonly to: string; readonly operation: OutboundOperation }
 
 /** What one thread may do to another. */
-export type ToldOperation = Extract<
+export type OutboundOperation = Extract<
   ThreadOperation,
   {
     readonly kind:

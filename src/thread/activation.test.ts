@@ -14,22 +14,22 @@ import {
   USAGE,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { callAnswered } from './call-answers.js'
-import { childrenPrepared, childStarted } from './child-calls.js'
+import { applyCallResult } from './call-answers.js'
+import { applyPreparedChildren, applyChildStart } from './child-calls.js'
 import type { ThreadControl } from './control.js'
-import { handedOff } from './facts.js'
+import { switchAgent } from './facts.js'
 import { acceptStop, acceptTool } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { leaveStep } from './run.js'
-import { cutTools, withCutStep } from './settling.js'
+import { listInterruptedTools, interruptStep } from './settling.js'
 
 const CALLS = [
   { id: 'i1', name: 'ask', tool: { kind: 'subagent', agent: 'helper' } },
   { id: 'i2', name: 'hidden', tool: { kind: 'subagent', agent: 'other' } },
 ] as const
 const answer = { type: 'activates', plan: plan(), calls: CALLS, usage: USAGE } as const
-const begun = modelAnswered(started(), { ...asked(), drain: [message('m1')] }, answer, NOW)
+const begun = applyModelAnswer(started(), { ...asked(), drain: [message('m1')] }, answer, NOW)
 
 describe('a prompt that becomes active', () => {
   test('T3 its subagents start first, and what waits stays where it is', () => {
@@ -45,53 +45,52 @@ describe('a prompt that becomes active', () => {
 
   test('then the step follows, asked for by nobody', () => {
     const children = [preparedChild('k')]
-    const prepared = childrenPrepared(
+    const prepared = applyPreparedChildren(
       begun,
       'i1',
       { type: 'children', children, group: false, blocking: false },
       NOW,
     )
-    const sent = childStarted(prepared, { callId: 'i1', reference: 'k', isObserved: true }, NOW)
-    const one = callAnswered(sent, 'i1', resultOf(), NOW)
+    const sent = applyChildStart(prepared, { callId: 'i1', reference: 'k', isObserved: true }, NOW)
+    const one = applyCallResult(sent, 'i1', resultOf(), NOW)
     expect(nextAction(one)).toMatchObject({ kind: 'prepareChild', call: { id: 'i2' } })
-    const both = advance(callAnswered(one, 'i2', resultOf('failed'), NOW))
+    const both = advance(applyCallResult(one, 'i2', resultOf('failed'), NOW))
     expect(nextAction(both)).toMatchObject({ kind: 'callModel', asked: false, drain: [message('m1')] })
     expect(both.run).toMatchObject({ steps: 0, trigger: 'message', began: 'not_yet' })
   })
 
   test('a stop gives them a result from the settle', () => {
     const stopped = acceptStop(begun, undefined)
-    expect(cutTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null })).toEqual([
-      'i1',
-      'i2',
-    ])
+    expect(
+      listInterruptedTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }),
+    ).toEqual(['i1', 'i2'])
   })
 
   test('a stop before any of them began leaves them to the next run', () => {
     const ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
-    expect(withCutStep(acceptStop(begun, undefined), ending, NOW).activated).toEqual([])
-    const one = callAnswered(begun, 'i1', resultOf('failed'), NOW)
-    expect(withCutStep(acceptStop(one, undefined), ending, NOW).activated).toEqual(['a'])
+    expect(interruptStep(acceptStop(begun, undefined), ending, NOW).activated).toEqual([])
+    const one = applyCallResult(begun, 'i1', resultOf('failed'), NOW)
+    expect(interruptStep(acceptStop(one, undefined), ending, NOW).activated).toEqual(['a'])
     const failed = { ...ending, reason: 'hard_cap', outcome: 'failed' } as const
-    expect(withCutStep(begun, failed, NOW).activated).toEqual(['a'])
+    expect(interruptStep(begun, failed, NOW).activated).toEqual(['a'])
   })
 
   test('T4 a run counts its activations, for a prompt may become active twice before one step', () => {
     expect(begun.run?.activations).toBe(1)
-    const again = modelAnswered(begun, { ...asked(), drain: [] }, { type: 'activates', calls: [] }, NOW)
+    const again = applyModelAnswer(begun, { ...asked(), drain: [] }, { type: 'activates', calls: [] }, NOW)
     expect(again.run?.activations).toBe(2)
   })
 
   test('a refused message then ends a run that has begun', () => {
     const done = advance({ ...begun, run: leaveStep(runOf(begun)) })
-    const rests = modelAnswered(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)
+    const rests = applyModelAnswer(done, { ...asked(), drain: done.queue }, { type: 'nothing_to_do' }, NOW)
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'hook_blocked' } })
   })
 
   test('a run that was handed over before its first step has begun all the same', () => {
     const run = leaveStep(runOf(begun))
-    const handed = handedOff({ ...begun, run, queue: [] }, 'boss', 'a')
-    const rests = modelAnswered(handed, { ...asked(), drain: [] }, { type: 'nothing_to_do' }, NOW)
+    const handed = switchAgent({ ...begun, run, queue: [] }, 'boss', 'a')
+    const rests = applyModelAnswer(handed, { ...asked(), drain: [] }, { type: 'nothing_to_do' }, NOW)
     expect(nextAction(rests)).toMatchObject({ kind: 'settle', ending: { reason: 'nothing_to_do' } })
   })
 
@@ -99,7 +98,7 @@ describe('a prompt that becomes active', () => {
     const drain = [{ kind: 'continue', id: 'c1', queuedAt: NOW }] as const
     const run = leaveStep(runOf(begun))
     const rests = (queue: ThreadControl['queue']): ThreadControl =>
-      modelAnswered({ ...begun, run, queue }, { ...asked(), drain }, { type: 'nothing_to_do' }, NOW)
+      applyModelAnswer({ ...begun, run, queue }, { ...asked(), drain }, { type: 'nothing_to_do' }, NOW)
     const ending = { reason: 'nothing_to_do', outcome: 'completed' }
     expect(nextAction(rests(drain))).toMatchObject({ kind: 'settle', ending })
     const later = message('m2')
@@ -108,8 +107,8 @@ describe('a prompt that becomes active', () => {
 })
 
 describe('a side whose prompt was active', () => {
-  const after = (given: Parameters<typeof modelAnswered>[2]): ThreadControl =>
-    modelAnswered(started(), { ...asked(), drain: [] }, given, NOW)
+  const after = (given: Parameters<typeof applyModelAnswer>[2]): ThreadControl =>
+    applyModelAnswer(started(), { ...asked(), drain: [] }, given, NOW)
 
   test('a step that looked marks it', () => {
     expect(answered(started()).activated).toEqual(['a'])
@@ -129,17 +128,17 @@ describe('a side whose prompt was active', () => {
     const both = dualPlan({}, {})
     const first = answered(started(), { plan: both })
     const control = { ...first, queue: [], run: first.run === null ? null : { ...first.run, step: null } }
-    const second = modelAnswered(control, { ...asked('b'), drain: [] }, { ...answer, plan: both }, NOW)
+    const second = applyModelAnswer(control, { ...asked('b'), drain: [] }, { ...answer, plan: both }, NOW)
     expect(second.activated).toEqual(['a', 'b'])
   })
 
   test('before the plan is known a message for side b is of side a', () => {
-    const control = modelAnswered(started(), { ...asked('b'), drain: [] }, answer, NOW)
+    const control = applyModelAnswer(started(), { ...asked('b'), drain: [] }, answer, NOW)
     expect(control).toMatchObject({ activated: ['a'], run: { phase: { step: { side: 'a' } } } })
   })
 
   test('a handoff begins anew', () => {
-    expect(handedOff(answered(started()), 'boss', 'a').activated).toEqual([])
+    expect(switchAgent(answered(started()), 'boss', 'a').activated).toEqual([])
   })
 
   test('a queued tool goes before them', () => {

@@ -2,10 +2,10 @@ import { openChildOf } from '../../test/support/child-states.js'
 import { describe, expect, test } from 'vitest'
 import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { effectRan } from './operations.js'
+import { completeEffect } from './operations.js'
 import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
-import { acceptMessage, acceptTool, drainable, drained, enqueue } from './inbox.js'
+import { acceptMessage, acceptTool, listDrainable, removeItems, enqueue } from './inbox.js'
 
 function take(control: ThreadControl, name: string, count: number): ThreadControl {
   return Array.from({ length: count }, (_, n) => ({ messageId: `${name}${n}` })).reduce<ThreadControl>(
@@ -26,7 +26,7 @@ describe('T3 what the store has admitted is taken', () => {
   test('while a step drains a thousand messages and an item that has no row', () => {
     // All of it is in the model call in flight: the store has room for a thousand again.
     const draining = take(withVariables(idleControl()), 'first', LIMITS.queuedItems)
-    expect(drainable(draining)).toHaveLength(LIMITS.queuedItems + 1)
+    expect(listDrainable(draining)).toHaveLength(LIMITS.queuedItems + 1)
     expect(lastOf(take(draining, 'second', LIMITS.queuedItems))).toBe(`second${LIMITS.queuedItems - 1}`)
   })
 
@@ -40,7 +40,7 @@ describe('T3 what the store has admitted is taken', () => {
     // The store counts 999 rows; variables and an effect that is due are none.
     const effect = enqueue(idleControl(), { kind: 'effect', id: 'e', queuedAt: NOW })
     const full = take(withVariables(effect), 'm', LIMITS.queuedItems - 1)
-    const ran = effectRan(
+    const ran = completeEffect(
       full,
       { id: 'e', operations: [{ kind: 'queue_message', id: 'told', role: 'user' }] },
       NOW,
@@ -78,7 +78,7 @@ describe('T3 what the store has admitted is taken', () => {
       toolCallId: `call_${n}`.padEnd(40, 'x'),
       name: 'n'.repeat(100),
     })).reduce<ThreadControl>((next, input) => acceptTool(next, input, NOW), draining)
-    expect(drained(full, drainable(full)).queue).toHaveLength(LIMITS.queuedItems)
+    expect(removeItems(full, listDrainable(full)).queue).toHaveLength(LIMITS.queuedItems)
   })
 
   test('up to a bound of its own', () => {

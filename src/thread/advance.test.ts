@@ -14,7 +14,7 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance, planOf } from './advance.js'
-import { callAnswered } from './call-answers.js'
+import { applyCallResult } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 
@@ -95,15 +95,15 @@ describe('phase 7', () => {
   })
 
   test('a step is judged when its last call is done', () => {
-    const one = callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW)
+    const one = applyCallResult(withCalls('work', 'work'), 'c0', resultOf(), NOW)
     expect(advance(one)).toBe(one)
-    const both = advance(callAnswered(one, 'c1', resultOf(), NOW))
+    const both = advance(applyCallResult(one, 'c1', resultOf(), NOW))
     expect(both.run).toMatchObject({ phase: { kind: 'between_steps' }, turn: { kind: 'under_way' } })
   })
 
   test.each([
     ['a text', answered(started(), { text: true }), [5, 6, 7]],
-    ['a call', callAnswered(withCalls('work'), 'c0', resultOf(), NOW), [7]],
+    ['a call', applyCallResult(withCalls('work'), 'c0', resultOf(), NOW), [7]],
   ])('after %s the phases that no activity marked follow', (_what, control, expected) => {
     expect(phases(advance(control))).toEqual(expected)
   })
@@ -118,7 +118,7 @@ describe('phase 7', () => {
   })
 
   test('a step that goes on ends no turn', () => {
-    const { facts } = advance(callAnswered(withCalls('work'), 'c0', resultOf(), NOW))
+    const { facts } = advance(applyCallResult(withCalls('work'), 'c0', resultOf(), NOW))
     expect(facts.at(-1)).toMatchObject({ type: 'step.completed', payload: { step: 1, reason: null } })
   })
 
@@ -159,7 +159,7 @@ describe('two sides', () => {
 
   test('a turn without words is told to the other side', () => {
     const called = answered(started(), { calls: [{ id: 'c0', name: 'finish' }], plan: both })
-    const control = advance(callAnswered(called, 'c0', resultOf(), NOW))
+    const control = advance(applyCallResult(called, 'c0', resultOf(), NOW))
     expect(control.run).toMatchObject({ side: 'b', turn: { wordless: true } })
   })
 
@@ -167,7 +167,7 @@ describe('two sides', () => {
     const first = advance(answered(started(), { text: true, plan: both }))
     expect(runOf(first)).toMatchObject({ side: 'a', turn: { hasText: true } })
     const called = answered(first, { calls: [{ id: 'c0', name: 'finish' }], plan: both })
-    expect(advance(callAnswered(called, 'c0', resultOf(), NOW)).run).toMatchObject({
+    expect(advance(applyCallResult(called, 'c0', resultOf(), NOW)).run).toMatchObject({
       side: 'b',
       turn: { wordless: false },
     })

@@ -14,8 +14,8 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { handedOff, remainingPhases, sideCompleted, turnLeft, withFacts } from './facts.js'
-import { drained } from './inbox.js'
+import { switchAgent, listRemainingPhases, sideCompletedFact, leaveTurn, withFacts } from './facts.js'
+import { removeItems } from './inbox.js'
 import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 import type { Ending, Run, Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
@@ -23,11 +23,11 @@ import { evaluateStop } from './stop-conditions.js'
 type StepVerdict = ReturnType<typeof evaluateStop>
 
 export function advance(control: ThreadControl): ThreadControl {
-  const next = advanced(control)
+  const next = advanceOnce(control)
   return next === control ? control : advance(next)
 }
 
-function advanced(control: ThreadControl): ThreadControl {
+function advanceOnce(control: ThreadControl): ThreadControl {
   if (control.closing !== null) return control
   const { run } = control
   if (run === null) return mayStart(control) ? startRun(control) : control
@@ -74,21 +74,22 @@ function mayStart({ stopped, start, report, terminating }: ThreadControl): boole
 /** An effect needs no run; what waits behind it gets one when it is done. */
 function startRun(control: ThreadControl): ThreadControl {
   const [first] = control.queue
-  if (first === undefined) return endsUnasked(control) ? runOf(control, 'message', NOTHING_LEFT) : control
+  if (first === undefined)
+    return hasNoWorkLeft(control) ? createNextRun(control, 'message', NOTHING_LEFT) : control
   if (first.kind === 'effect' && !control.stopped) return control
-  return runOf(control, triggerOf(first), null)
+  return createNextRun(control, triggerOf(first), null)
 }
 
 /** All that it was asked for was removed or refused. */
 const NOTHING_LEFT: Ending = { reason: 'hook_blocked', outcome: 'failed', sessionCall: null }
 
 /** T8: a thread that closes after its session has none any more, and would stay in no list of its parent. */
-function endsUnasked({ start, invocations }: ThreadControl): boolean {
+function hasNoWorkLeft({ start, invocations }: ThreadControl): boolean {
   return start.resumable === false && invocations.length > 0
 }
 
 /** The next run of the thread; `ending`: it has nothing to do. */
-function runOf(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
+function createNextRun(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
   const run = createRun({ number: control.runs + 1, trigger, stop: control.stopped ? 'run' : null })
   return { ...control, runs: run.number, run: ending === null ? run : endRun(run, ending) }
 }
@@ -112,31 +113,31 @@ function beginTool(control: ThreadControl, run: Run): ThreadControl {
     handOff: null,
     forcedTurn: null,
   }
-  return { ...drained(control, [first]), run: beginStep(run, step) }
+  return { ...removeItems(control, [first]), run: beginStep(run, step) }
 }
 
 /** Only calls of a step are judged; what a queued tool asked for happens all the same. */
 function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: Step): ThreadControl {
   const done = { ...control, run: leaveStep(run) }
-  if (handOff !== null) return handedOff(turnLeft(done, 'hand_off'), handOff, forcedTurn ?? 'a')
+  if (handOff !== null) return switchAgent(leaveTurn(done, 'hand_off'), handOff, forcedTurn ?? 'a')
   if (forcedTurn === null || forcedTurn === run.side || planOf(control).sides[forcedTurn] === null)
     return done
-  const left = turnLeft(done, 'forced_turn')
+  const left = leaveTurn(done, 'forced_turn')
   return { ...left, run: { ...done.run, side: forcedTurn, turn: restartTurn(run.turn) } }
 }
 
 function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
   const verdict = evaluateStop(planOf(control), run, step)
-  const told = withFacts(control, ...stepFacts(run, step, verdict))
+  const told = withFacts(control, ...listStepFacts(run, step, verdict))
   if (verdict.kind === 'hand_off')
-    return handedOff({ ...told, run: leaveStep(run) }, verdict.agent, verdict.to)
-  const judged = { ...told, run: afterVerdict(leaveStep(run), step, verdict) }
+    return switchAgent({ ...told, run: leaveStep(run) }, verdict.agent, verdict.to)
+  const judged = { ...told, run: applyVerdict(leaveStep(run), step, verdict) }
   // A cap ends the run and leaves the thread to the new agent; a session that ended keeps the old one.
   const lost = step.handOff === null || verdict.kind !== 'end' || verdict.sessionCall !== null
-  return lost ? judged : handedOff(judged, step.handOff, 'a')
+  return lost ? judged : switchAgent(judged, step.handOff, 'a')
 }
 
-function afterVerdict(
+function applyVerdict(
   run: Run,
   step: Step,
   verdict: Exclude<StepVerdict, { readonly kind: 'hand_off' }>,
@@ -157,12 +158,12 @@ function afterVerdict(
 }
 
 /** Marks the phases that no activity marked, and how step and turn ended. */
-function stepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] {
+function listStepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const reason = reasonOf(verdict)
-  const facts: Fact[] = remainingPhases(step, scope)
+  const facts: Fact[] = listRemainingPhases(step, scope)
   facts.push(fact('step.completed', { step: step.number, reason }, scope))
-  if (verdict.kind !== 'go_on') facts.push(sideCompleted(scope, step.side, reason))
+  if (verdict.kind !== 'go_on') facts.push(sideCompletedFact(scope, step.side, reason))
   return facts
 }
 

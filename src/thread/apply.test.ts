@@ -17,16 +17,16 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
-import { activityFailed, runEnded, terminationFound } from './apply.js'
-import { callAnswered } from './call-answers.js'
+import { applyActivityFailure, applyEnd, applyTermination } from './apply.js'
+import { applyCallResult } from './call-answers.js'
 import type { ThreadControl } from './control.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { beginStep, leaveStep, stepOf } from './run.js'
 
 type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
 function modelAnswer(answer: Answer, control: ThreadControl = started()): ThreadControl {
-  return modelAnswered(control, { ...asked(), drain: control.queue }, answer, NOW)
+  return applyModelAnswer(control, { ...asked(), drain: control.queue }, answer, NOW)
 }
 
 describe('the answer of a model', () => {
@@ -81,7 +81,7 @@ describe('the answer of a model', () => {
   test('T3 items that came during the call still wait', () => {
     const control = started()
     const later = { ...control, queue: [...control.queue, message('m2')] }
-    const next = modelAnswered(
+    const next = applyModelAnswer(
       later,
       { ...asked(), drain: control.queue },
       { type: 'nothing_to_do', plan: plan() },
@@ -120,14 +120,14 @@ describe('the answer of a model', () => {
   test('side b is what two agents have only', () => {
     const assistant = { ...started(), queue: [message('m1', 'assistant')] }
     const usage = USAGE
-    const human = modelAnswered(
+    const human = applyModelAnswer(
       assistant,
       { ...asked('b'), drain: assistant.queue },
       { type: 'answered', text: true, calls: [], usage, plan: plan() },
       NOW,
     )
     expect(human.run).toMatchObject({ side: 'a', sideSteps: { a: 1, b: 0 }, phase: { step: { side: 'a' } } })
-    const dual = modelAnswered(
+    const dual = applyModelAnswer(
       assistant,
       { ...asked('b'), drain: assistant.queue },
       { type: 'answered', text: true, calls: [], usage, plan: dualPlan({}, {}) },
@@ -144,7 +144,7 @@ describe('the answer of a model', () => {
 
 describe('the result of a call', () => {
   test('T1 a result closes its own call only', () => {
-    const control = callAnswered(withCalls('work', 'work'), 'c0', resultOf('failed'), NOW)
+    const control = applyCallResult(withCalls('work', 'work'), 'c0', resultOf('failed'), NOW)
     expect(stepOf(control.run)).toMatchObject({
       phase: 5,
       calls: [
@@ -155,7 +155,7 @@ describe('the result of a call', () => {
   })
 
   test('the last result ends phase 6', () => {
-    expect(stepOf(callAnswered(withCalls('work'), 'c0', resultOf(), NOW).run)?.phase).toBe(6)
+    expect(stepOf(applyCallResult(withCalls('work'), 'c0', resultOf(), NOW).run)?.phase).toBe(6)
   })
 
   test('T9 messages that the call queued wait in order', () => {
@@ -163,7 +163,7 @@ describe('the result of a call', () => {
       { kind: 'queue_message', id: 'q1', role: 'user' },
       { kind: 'queue_message', id: 'q2', role: 'assistant' },
     ] as const
-    const control = callAnswered(withCalls('work'), 'c0', resultOf('succeeded', { operations }), NOW)
+    const control = applyCallResult(withCalls('work'), 'c0', resultOf('succeeded', { operations }), NOW)
     expect(control.queue).toMatchObject([
       { id: 'q1', role: 'user' },
       { id: 'q2', role: 'assistant' },
@@ -173,12 +173,12 @@ describe('the result of a call', () => {
   test('a message of a tool does not clear the stop flag', () => {
     const stopped = { ...withCalls('work'), stopped: true }
     const result = resultOf('succeeded', { operations: [{ kind: 'queue_message', id: 'q1', role: 'user' }] })
-    expect(callAnswered(stopped, 'c0', result, NOW).stopped).toBe(true)
+    expect(applyCallResult(stopped, 'c0', result, NOW).stopped).toBe(true)
   })
 
   test('a call may ask for the end of its thread', () => {
     expect(
-      callAnswered(
+      applyCallResult(
         withCalls('work'),
         'c0',
         resultOf('succeeded', { operations: [{ kind: 'terminate' }] }),
@@ -189,7 +189,7 @@ describe('the result of a call', () => {
 
   test('equal errors in a row are counted', () => {
     const fail = (control: ThreadControl, digest: string): ThreadControl =>
-      callAnswered(
+      applyCallResult(
         {
           ...control,
           run: beginStep(runOf(control), step({ calls: [{ id: 'c', name: 'work', state: 'open' }] })),
@@ -213,12 +213,12 @@ describe('the result of a call', () => {
         }),
       },
     )
-    expect(callAnswered(failing, 'c', resultOf(), NOW).run?.repeatedError).toBeNull()
+    expect(applyCallResult(failing, 'c', resultOf(), NOW).run?.repeatedError).toBeNull()
   })
 })
 
 test('an activity without an answer blocks the run, and why is known', () => {
-  expect(endOf(activityFailed(started(), 'timed_out'))).toEqual({
+  expect(endOf(applyActivityFailure(started(), 'timed_out'))).toEqual({
     reason: 'blocked',
     outcome: 'blocked',
     sessionCall: null,
@@ -228,9 +228,9 @@ test('an activity without an answer blocks the run, and why is known', () => {
 
 test('an end without a run changes nothing', () => {
   const idle = idleControl()
-  expect(runEnded(idle, { type: 'end', reason: 'blocked', outcome: 'blocked' }, NOW)).toBe(idle)
+  expect(applyEnd(idle, { type: 'end', reason: 'blocked', outcome: 'blocked' }, NOW)).toBe(idle)
 })
 
 test('T8 a terminated row ends the thread', () => {
-  expect(terminationFound(started()).terminating).toBe(true)
+  expect(applyTermination(started()).terminating).toBe(true)
 })

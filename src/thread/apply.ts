@@ -21,7 +21,7 @@ import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { utf8Length } from '../protocol/values.js'
-import { childrenDeferred } from './children.js'
+import { deferChildren } from './children.js'
 import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { applyOperations } from './operations.js'
@@ -33,43 +33,43 @@ import type { Millis } from '../protocol/time.js'
  * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
  * began with.
  */
-export function waitAsked(
+export function applyWait(
   control: ThreadControl,
   { until, plan, usage }: WaitAnswer,
   again: ModelCall | null,
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  const waiting = pauseRun(used(run, usage), until, again)
+  const waiting = pauseRun(addUsage(run, usage), until, again)
   const known = stepOf(run) === null ? (plan ?? control.plan) : control.plan
   return { ...control, progressed: true, plan: known, run: waiting }
 }
 
 /** The time has come, or nobody waits for it any more. */
-export function waitOver(control: ThreadControl): ThreadControl {
+export function endWait(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: resumeRun(control.run) }
 }
 
 /** The activity that was called again has answered. */
-export function resumedAnswered(control: ThreadControl): ThreadControl {
+export function clearResumed(control: ThreadControl): ThreadControl {
   return control.run !== null && isResumed(control.run)
     ? { ...control, run: setResumed(control.run, false) }
     : control
 }
 
 /** An activity ended the run. */
-export function runEnded(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
+export function applyEnd(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   if (control.run === null) return control
   const { reason, outcome, request } = answer
   const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
-  const run = endRun(used(control.run, answer.usage), ending)
+  const run = endRun(addUsage(control.run, answer.usage), ending)
   // They meet a run that ends: a tool that they queue runs no more.
   return applyOperations({ ...control, progressed: true, run }, answer.operations, now)
 }
 
 /** An activity left no answer: the run ends blocked, the thread stays usable. */
-export function activityFailed(control: ThreadControl, failure: FailureCause): ThreadControl {
-  const { run } = runEnded(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
+export function applyActivityFailure(control: ThreadControl, failure: FailureCause): ThreadControl {
+  const { run } = applyEnd(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
   if (run?.phase.kind !== 'ending') return control
   return { ...control, progressed: true, run: endRun(run, { ...run.phase.ending, failure }) }
 }
@@ -82,7 +82,7 @@ interface RefusedAnswer {
 }
 
 /** An activity was completed with something that is no answer of it: recorded, and nothing of it is applied (T10). */
-export function answerRefused(
+export function recordRefusedAnswer(
   control: ThreadControl,
   { activity, problem, asked: { callId } }: RefusedAnswer,
 ): ThreadControl {
@@ -92,18 +92,18 @@ export function answerRefused(
 }
 
 /** The start named no store: the thread belongs to that of the worker which has carried out its first activity. */
-export function storeFound(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
+export function adoptStore(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
   if (control.start.store !== undefined || !isStoreId(store)) return control
   return { ...control, start: { ...control.start, store } }
 }
 
 /** An activity found the thread's row terminated. */
-export function terminationFound(control: ThreadControl): ThreadControl {
+export function applyTermination(control: ThreadControl): ThreadControl {
   return { ...control, terminating: true, registered: true, progressed: true }
 }
 
 /** A step whose calls take more than their share of the carried state ends its run, which gives them their results. */
-export function withinBudget(control: ThreadControl): ThreadControl {
+export function enforceStepBudget(control: ThreadControl): ThreadControl {
   const { run } = control
   if (run?.phase.kind !== 'stepping' || utf8Length(JSON.stringify(run.phase.step.calls)) <= LIMITS.stepBytes)
     return control
@@ -111,7 +111,7 @@ export function withinBudget(control: ThreadControl): ThreadControl {
 }
 
 /** The run with what a call used; an unknown price makes the sum unknown. */
-export function used(run: Run, usage: Usage | undefined): Run {
+export function addUsage(run: Run, usage: Usage | undefined): Run {
   return usage === undefined ? run : { ...run, usage: sum(run.usage, usage) }
 }
 
@@ -124,7 +124,7 @@ function sum(left: Usage, right: Usage): Usage {
   }
 }
 
-interface Asked {
+interface OperationInput {
   readonly run: number
   readonly step?: number
   readonly frame?: Frame | null
@@ -135,7 +135,7 @@ interface Asked {
 }
 
 /** The operations that an activity with this input may have begun or finished. */
-export function operationsOf(name: string, asked: Asked): readonly string[] {
+export function listOperations(name: string, asked: OperationInput): readonly string[] {
   const { run, step, frame, callId } = asked
   if (name === 'completeCall' && callId !== undefined) return [resultOperationId(callId)]
   if (callId !== undefined) return [callId]
@@ -148,15 +148,15 @@ export function operationsOf(name: string, asked: Asked): readonly string[] {
 }
 
 /** Nobody heard what came of these. */
-export function answerMissed(control: ThreadControl, operations: readonly string[]): ThreadControl {
+export function markUnacknowledged(control: ThreadControl, operations: readonly string[]): ThreadControl {
   if (control.run === null || operations.length === 0) return control
   return { ...control, run: { ...control.run, unacknowledged: operations } }
 }
 
 /** What was committed all the same happens now. A thread that closes does nothing more, but others are told (T8). */
-export function missedTold(
+export function applyUnacknowledged(
   control: ThreadControl,
-  { unheard = [], operations = [] }: Missed,
+  { unheard = [], operations = [] }: Unacknowledged,
   now: Millis,
 ): ThreadControl {
   if (operations.length === 0) return control
@@ -167,11 +167,11 @@ export function missedTold(
       now,
     )
   const [callId] = unheard
-  const deferring = callId === undefined ? control : childrenDeferred(control, callId, operations, now)
+  const deferring = callId === undefined ? control : deferChildren(control, callId, operations, now)
   return applyOperations(deferring, operations, now)
 }
 
-interface Missed {
+interface Unacknowledged {
   /** Of the run that was settled. */
   readonly unheard?: readonly string[] | undefined
   readonly operations?: readonly ThreadOperation[] | undefined

@@ -11,16 +11,22 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { runEnded } from './apply.js'
-import { callAnswered, callPending, openRequests, responded, responseRefusal } from './call-answers.js'
+import { applyEnd } from './apply.js'
+import {
+  applyCallResult,
+  applyPendingCall,
+  listOpenRequests,
+  applyResponse,
+  responseRefusal,
+} from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptSetEnv, acceptStop } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { stepOf } from './run.js'
-import { settled, withCutStep } from './settling.js'
+import { applySettle, interruptStep } from './settling.js'
 import { snapshotOf, statusOf } from './snapshot.js'
 
 const APPROVAL = {
@@ -31,8 +37,8 @@ const APPROVAL = {
 } as const
 const RESULT = { requestId: 'c0', kind: 'call', status: 'waiting_input', next: 'complete' } as const
 
-const asked = callPending(withCalls('work', 'work'), 'c0', { type: 'pending', ...APPROVAL }, NOW)
-const called = callPending(withCalls('work'), 'c0', { type: 'pending', ...RESULT }, NOW)
+const asked = applyPendingCall(withCalls('work', 'work'), 'c0', { type: 'pending', ...APPROVAL }, NOW)
+const called = applyPendingCall(withCalls('work'), 'c0', { type: 'pending', ...RESULT }, NOW)
 
 describe('a call that waits for an answer', () => {
   test('it waits, and the thread says for what', () => {
@@ -46,7 +52,7 @@ describe('a call that waits for an answer', () => {
   })
 
   test('an approval lets the call run with the answer', () => {
-    const going = responded(asked, { id: 'approval_c0', approved: true }, NOW)
+    const going = applyResponse(asked, { id: 'approval_c0', approved: true }, NOW)
     expect(nextAction(going)).toMatchObject({
       kind: 'executeTool',
       call: { id: 'c0', response: { requestId: 'approval_c0', approved: true } },
@@ -55,16 +61,16 @@ describe('a call that waits for an answer', () => {
   })
 
   test('a result from outside completes the call', () => {
-    expect(nextAction(responded(called, { id: 'c0', result: true }, NOW))).toMatchObject({
+    expect(nextAction(applyResponse(called, { id: 'c0', result: true }, NOW))).toMatchObject({
       kind: 'completeCall',
       by: { kind: 'response', requestId: 'c0' },
     })
   })
 
   test('a call may wait again under another request', () => {
-    const going = responded(called, { id: 'c0', result: true }, NOW)
-    const again = callPending(going, 'c0', { type: 'pending', ...RESULT, requestId: 'c0:2' }, NOW)
-    expect(openRequests(again)).toMatchObject([{ id: 'c0:2' }])
+    const going = applyResponse(called, { id: 'c0', result: true }, NOW)
+    const again = applyPendingCall(going, 'c0', { type: 'pending', ...RESULT, requestId: 'c0:2' }, NOW)
+    expect(listOpenRequests(again)).toMatchObject([{ id: 'c0:2' }])
     expect(responseRefusal(again, { id: 'c0', result: true })).toBe('Request.NotFound')
   })
 
@@ -84,17 +90,17 @@ describe('a call that waits for an answer', () => {
   test('a stop and a terminate end it', () => {
     const stopped = acceptStop(asked, undefined)
     for (const ended of [stopped, { ...asked, terminating: true }]) {
-      expect(openRequests(ended)).toEqual([])
+      expect(listOpenRequests(ended)).toEqual([])
       expect(responseRefusal(ended, { id: 'approval_c0', approved: true })).toBe('Request.NotFound')
       expect(nextAction(ended).kind).toBe('settle')
     }
-    const cut = withCutStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW)
+    const cut = interruptStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW)
     expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('T9 what the call did before it waited has happened', () => {
     const operations = [{ kind: 'queue_message', id: 'm2', role: 'user' }] as const
-    const waiting = callPending(withCalls('work'), 'c0', { type: 'pending', ...RESULT, operations }, NOW)
+    const waiting = applyPendingCall(withCalls('work'), 'c0', { type: 'pending', ...RESULT, operations }, NOW)
     expect(waiting.queue).toMatchObject([{ id: 'm2' }])
   })
 })
@@ -112,14 +118,14 @@ describe('an answer that is refused', () => {
   })
 
   test('a second answer finds no request', () => {
-    const going = responded(asked, { id: 'approval_c0', approved: false }, NOW)
+    const going = applyResponse(asked, { id: 'approval_c0', approved: false }, NOW)
     expect(responseRefusal(going, { id: 'approval_c0', approved: true })).toBe('Request.NotFound')
-    expect(responded(going, { id: 'approval_c0', approved: true }, NOW)).toBe(going)
+    expect(applyResponse(going, { id: 'approval_c0', approved: true }, NOW)).toBe(going)
   })
 
   test('a kind of a later version takes any answer', () => {
     const form = { ...RESULT, kind: 'input' }
-    const waiting = callPending(withCalls('work'), 'c0', { type: 'pending', ...form }, NOW)
+    const waiting = applyPendingCall(withCalls('work'), 'c0', { type: 'pending', ...form }, NOW)
     expect(responseRefusal(waiting, { id: 'c0', approved: true })).toBeNull()
   })
 })
@@ -127,19 +133,22 @@ describe('an answer that is refused', () => {
 describe('a blocked run', () => {
   const request = { id: 'variables_1', kind: 'variables' }
   const end = { type: 'end', reason: 'blocked', outcome: 'blocked', request } as const
-  const ending = runEnded(idleControl({}, { run: run(), runs: 1, queue: [message('b')] }), end, NOW)
+  const ending = applyEnd(idleControl({}, { run: run(), runs: 1, queue: [message('b')] }), end, NOW)
   const settle = (control: ThreadControl): ThreadControl =>
-    settled(control, { ending: endOf(control) ?? null, close: null, queued: 1 }, NOW)
+    applySettle(control, { ending: endOf(control) ?? null, close: null, queued: 1 }, NOW)
   const blocked = settle(ending)
 
   test('it is shown with its request, and nothing starts', () => {
     expect(statusOf(blocked)).toBe('blocked')
-    expect(openRequests(blocked)).toEqual([{ ...request, toolName: null, requestedAt: NOW }])
+    expect(listOpenRequests(blocked)).toEqual([{ ...request, toolName: null, requestedAt: NOW }])
     expect(advance(blocked)).toBe(blocked)
   })
 
   test.each([
-    ['an answer', (control: ThreadControl) => responded(control, { id: 'variables_1', names: ['A'] }, NOW)],
+    [
+      'an answer',
+      (control: ThreadControl) => applyResponse(control, { id: 'variables_1', names: ['A'] }, NOW),
+    ],
     ['setEnv', (control: ThreadControl) => acceptSetEnv(control, { names: ['A'] }, NOW)],
     ['a message', (control: ThreadControl) => acceptMessage(control, { messageId: 'c' }, NOW)],
   ])('%s starts a run that looks again', (_what, change) => {
@@ -150,8 +159,8 @@ describe('a blocked run', () => {
   test('the request stays until a step has looked', () => {
     const going = advance(acceptMessage(blocked, { messageId: 'c' }, NOW))
     const call = { side: 'a', asked: false, toolFirst: false, drain: going.queue } as const
-    const answer = (given: Parameters<typeof modelAnswered>[2]) =>
-      modelAnswered(going, call, given, NOW).request
+    const answer = (given: Parameters<typeof applyModelAnswer>[2]) =>
+      applyModelAnswer(going, call, given, NOW).request
     expect(answer({ type: 'nothing_to_do' })).toMatchObject({ id: 'variables_1' })
     expect(answer({ type: 'end', reason: 'definition_missing', outcome: 'failed' })).not.toBeNull()
     expect(answer({ type: 'answered', text: true, calls: [], usage: USAGE, plan: plan() })).toBeNull()
@@ -182,16 +191,18 @@ describe('a blocked run', () => {
   })
 
   test('T8 a thread that closes asks for nothing', () => {
-    const closed = settled(
+    const closed = applySettle(
       ending,
       { ending: endOf(ending) ?? null, close: { outcome: 'failed', reason: 'blocked' }, queued: 1 },
       NOW,
     )
-    expect(openRequests(closed)).toEqual([])
+    expect(listOpenRequests(closed)).toEqual([])
   })
 })
 
 test('a call that was answered may be done', () => {
-  const going = responded(asked, { id: 'approval_c0', approved: true }, NOW)
-  expect(nextAction(callAnswered(going, 'c0', resultOf('denied'), NOW))).toMatchObject({ call: { id: 'c1' } })
+  const going = applyResponse(asked, { id: 'approval_c0', approved: true }, NOW)
+  expect(nextAction(applyCallResult(going, 'c0', resultOf('denied'), NOW))).toMatchObject({
+    call: { id: 'c1' },
+  })
 })

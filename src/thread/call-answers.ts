@@ -21,20 +21,20 @@ import type { Respond } from '../protocol/messages.js'
 import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
-import { activityFailed, runEnded, used, waitAsked, withinBudget } from './apply.js'
-import { allCalls, calledTool, callInFlight, changeCall, changeStep } from './calls.js'
-import { childrenDeferred, deferredRequests, deferredSupplied } from './children.js'
+import { applyActivityFailure, applyEnd, addUsage, applyWait, enforceStepBudget } from './apply.js'
+import { listCalls, pickCallBase, findCallInFlight, changeCall, changeStep } from './calls.js'
+import { deferChildren, listDeferredRequests, supplyDeferred } from './children.js'
 import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import { variablesSet } from './inbox.js'
-import { modelResponded } from './model-answers.js'
+import { onVariablesSet } from './inbox.js'
+import { respondToModel } from './model-answers.js'
 import { applyOperations } from './operations.js'
 import { endingOf, setResumed, stepOf } from './run.js'
 import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
 /** The result of a call, and what the call did to its thread. */
-export function callAnswered(
+export function applyCallResult(
   control: ThreadControl,
   callId: string,
   answer: ResultAnswer,
@@ -46,22 +46,22 @@ export function callAnswered(
   // Errors of nested calls are those of the prompt that made them, whose result tells them.
   const own = step.calls.some(({ id }) => id === callId)
   const told: Run = {
-    ...used(run, answer.usage),
-    repeatedError: own ? repeatedError(run, answer) : run.repeatedError,
+    ...addUsage(run, answer.usage),
+    repeatedError: own ? countRepeatedError(run, answer) : run.repeatedError,
   }
   const done = changeCall({ ...control, progressed: true, run: told }, callId, (call) => ({
-    ...doneTool(call),
+    ...pickDoneBase(call),
     state: 'done',
     outcome: answer.outcome,
   }))
-  const deferring = childrenDeferred(done, callId, answer.operations, now)
-  return withinBudget(
-    changeStep(applyOperations(deferring, answer.operations, now), (step) => marked(step, answer)),
+  const deferring = deferChildren(done, callId, answer.operations, now)
+  return enforceStepBudget(
+    changeStep(applyOperations(deferring, answer.operations, now), (step) => markPhase(step, answer)),
   )
 }
 
 /** The call waits for an answer from outside. A tool that said so has begun, and its activity has marked the phase. */
-export function callPending(
+export function applyPendingCall(
   control: ThreadControl,
   callId: string,
   answer: PendingAnswer & Pick<CallRequest, 'ofModel'>,
@@ -71,65 +71,66 @@ export function callPending(
   const { run } = control
   if (run === null) return control
   const request = { requestId, kind, status, next, requestedAt: now, ...(ofModel === true && { ofModel }) }
-  const spent = { ...control, progressed: true, run: used(run, usage) }
-  const waiting = changeCall(spent, callId, (call) => ({ ...calledTool(call), state: 'pending', request }))
-  const begun = next === 'complete' ? changeStep(waiting, begunPhase) : waiting
-  const answered = answer.answered === true ? callResponded(begun, callId, { requestId }) : begun
+  const spent = { ...control, progressed: true, run: addUsage(run, usage) }
+  const waiting = changeCall(spent, callId, (call) => ({ ...pickCallBase(call), state: 'pending', request }))
+  const begun = next === 'complete' ? changeStep(waiting, markBegun) : waiting
+  const answered = answer.answered === true ? respondToCall(begun, callId, { requestId }) : begun
   return applyOperations(answered, answer.operations, now)
 }
 
 /** The answer that a call waited for: it is the result, or the call runs and finds it. */
-function callResponded(control: ThreadControl, callId: string, response: CallResponse): ThreadControl {
+function respondToCall(control: ThreadControl, callId: string, response: CallResponse): ThreadControl {
   let resumes = false
   const answered = changeCall(control, callId, (call) => {
     if (call.state !== 'pending') return call
     const { next, ofModel } = call.request
-    if (next === 'complete') return { ...calledTool(call), state: 'answered', requestId: response.requestId }
+    if (next === 'complete')
+      return { ...pickCallBase(call), state: 'answered', requestId: response.requestId }
     resumes = ofModel === true
-    return { ...calledTool(call), state: 'open', response }
+    return { ...pickCallBase(call), state: 'open', response }
   })
   return resumes && answered.run !== null ? { ...answered, run: setResumed(answered.run, true) } : answered
 }
 
 /** The call is to run on another worker; its activity has begun it and marked the phase. */
-export function callRemote(control: ThreadControl, callId: string, answer: RemoteAnswer): ThreadControl {
+export function applyRemoteCall(control: ThreadControl, callId: string, answer: RemoteAnswer): ThreadControl {
   const { taskQueue, activity, timeout } = answer
   const remote = changeCall({ ...control, progressed: true }, callId, (call) => ({
-    ...calledTool(call),
+    ...pickCallBase(call),
     state: 'remote',
     remote: { taskQueue, activity, timeout },
   }))
-  return changeStep(remote, begunPhase)
+  return changeStep(remote, markBegun)
 }
 
 /** The other worker's activity has ended, however: the store says whether there is a result. */
-export function remoteReturned(control: ThreadControl, callId: string): ThreadControl {
+export function applyRemoteReturn(control: ThreadControl, callId: string): ThreadControl {
   return changeCall({ ...control, progressed: true }, callId, (call) =>
-    call.state === 'remote' ? { ...calledTool(call), state: 'returned' } : call,
+    call.state === 'remote' ? { ...pickCallBase(call), state: 'returned' } : call,
   )
 }
 
 /** An activity said what the name is. What it cannot be, or was said to be before, would be asked for without end. */
-export function kindAnswered(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
-  const place = callInFlight(stepOf(control.run)?.calls ?? [])
+export function applyToolKind(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
+  const place = findCallInFlight(stepOf(control.run)?.calls ?? [])
   const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
   const here = tool.kind === 'hand_off' || (tool.kind === 'function' && tool.taskQueue === undefined)
   const known = place?.call.tool !== undefined || here
-  if (deep || known) return activityFailed(control, 'no_answer')
+  if (deep || known) return applyActivityFailure(control, 'no_answer')
   return changeCall({ ...control, progressed: true }, callId, (call) => ({ ...call, tool }))
 }
 
 /** A prompt's nested step begins: no activity of a call marks phase 5 for it. */
-export function frameBegins(control: ThreadControl): ThreadControl {
+export function beginFrame(control: ThreadControl): ThreadControl {
   const { run } = control
   const step = stepOf(run)
   if (run === null || step === null || step.outside || step.phase > 4) return control
   const scope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
-  return changeStep(withFacts(control, phaseFact(5, scope)), begunPhase)
+  return changeStep(withFacts(control, phaseFact(5, scope)), markBegun)
 }
 
 /** The model call of a prompt that was called as a tool: its calls are on top of that call, and count no step. */
-export function frameAnswered(
+export function applyFrameAnswer(
   control: ThreadControl,
   frame: { readonly callId: string; readonly prompt: string },
   answer: Exclude<CallModelAnswer, { readonly type: 'terminated' }>,
@@ -139,54 +140,54 @@ export function frameAnswered(
   if (run === null) return control
   switch (answer.type) {
     case 'wait':
-      return waitAsked(control, answer, null)
+      return applyWait(control, answer, null)
     case 'pending':
-      return callPending(control, frame.callId, { ...answer, ofModel: true }, now)
+      return applyPendingCall(control, frame.callId, { ...answer, ofModel: true }, now)
     case 'end':
-      return runEnded(control, answer, now)
+      return applyEnd(control, answer, now)
     case 'refused':
-      return callAnswered(control, frame.callId, answer.result, now)
+      return applyCallResult(control, frame.callId, answer.result, now)
     case 'interrupted':
       return applyOperations(
-        { ...control, progressed: true, run: { ...used(run, answer.usage), stop: run.stop ?? 'run' } },
+        { ...control, progressed: true, run: { ...addUsage(run, answer.usage), stop: run.stop ?? 'run' } },
         answer.operations,
         now,
       )
     case 'answered':
-      return framed(control, frame, answer, now)
+      return openFrame(control, frame, answer, now)
     case 'activates':
     case 'begun':
     case 'moved':
     case 'nothing_to_do':
       // A nested step drains nothing and starts no subagents by itself: it is over without an answer.
-      return framed(control, frame, NOTHING, now)
+      return openFrame(control, frame, NO_CALLS, now)
   }
 }
 
-const NOTHING: Framed = { calls: [] }
+const NO_CALLS: FrameCalls = { calls: [] }
 
-type Framed = Pick<Extract<CallModelAnswer, { readonly type: 'answered' }>, 'calls' | 'operations'> & {
+type FrameCalls = Pick<Extract<CallModelAnswer, { readonly type: 'answered' }>, 'calls' | 'operations'> & {
   readonly usage?: Usage
 }
 
-function framed(
+function openFrame(
   control: ThreadControl,
   frame: { readonly callId: string; readonly prompt: string },
-  made: Framed,
+  made: FrameCalls,
   now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const calls: readonly Call[] = made.calls.map(({ id, name }) => ({ id, name, state: 'open' }))
   const stepping = changeCall(
-    { ...control, progressed: true, run: used(control.run, made.usage) },
+    { ...control, progressed: true, run: addUsage(control.run, made.usage) },
     frame.callId,
-    (call) => ({ ...calledTool(call), state: 'framed', prompt: frame.prompt, calls }),
+    (call) => ({ ...pickCallBase(call), state: 'framed', prompt: frame.prompt, calls }),
   )
-  return withinBudget(applyOperations(stepping, made.operations, now))
+  return enforceStepBudget(applyOperations(stepping, made.operations, now))
 }
 
 /** What an activity said about the name is of no use any more. */
-function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {
+function pickDoneBase({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {
   return { id, name, ...(queued === undefined ? {} : { queued }) }
 }
 
@@ -194,47 +195,47 @@ function doneTool({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queue
  * After a result phase 5 is marked, and by the last one phase 6; a call that queued a tool did not mark it, also when the
  * tool was refused. A stop tool's words are words of its side.
  */
-function marked(step: Step, { operations, text }: ResultAnswer): Step {
+function markPhase(step: Step, { operations, text }: ResultAnswer): Step {
   const last = step.calls.every(({ state }) => state === 'done') && !queuesTool(operations)
   return { ...step, phase: last ? 6 : 5, text: step.text || text === true }
 }
 
-function begunPhase(step: Step): Step {
+function markBegun(step: Step): Step {
   return { ...step, phase: 5 }
 }
 
-function repeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'] {
+function countRepeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'] {
   if (answer.errorDigest === undefined) return null
   const same = run.repeatedError?.digest === answer.errorDigest
   return { digest: answer.errorDigest, count: same ? (run.repeatedError?.count ?? 0) + 1 : 1 }
 }
 
 /** What a kind of request is answered with; of kinds that are not listed the activities judge. */
-const ANSWERED_WITH: Readonly<Record<string, string>> = {
+const RESPONSE_FIELDS: Readonly<Record<string, string>> = {
   approval: 'approved',
   call: 'result',
   variables: 'names',
 }
 
 /** The requests that `respond` may answer now. */
-export function openRequests(control: ThreadControl): readonly PendingItem<Millis>[] {
+export function listOpenRequests(control: ThreadControl): readonly PendingItem<Millis>[] {
   const { request } = control
-  const calls = pendingCalls(control).map(({ name, request: { requestId, kind, requestedAt } }) => ({
+  const calls = listPendingCalls(control).map(({ name, request: { requestId, kind, requestedAt } }) => ({
     id: requestId,
     kind,
     toolName: name,
     requestedAt,
   }))
-  const blocked = request === null || ended(control) ? [] : [request]
+  const blocked = request === null || isOver(control) ? [] : [request]
   // These belong to no run.
-  const children = closes(control) ? [] : deferredRequests(control)
-  return [...calls, ...modelRequest(control), ...blocked, ...children]
+  const children = isClosing(control) ? [] : listDeferredRequests(control)
+  return [...calls, ...listModelRequests(control), ...blocked, ...children]
 }
 
 /** What a side's model call waits for. */
-function modelRequest(control: ThreadControl): readonly PendingItem<Millis>[] {
+function listModelRequests(control: ThreadControl): readonly PendingItem<Millis>[] {
   const phase = control.run?.phase
-  if (phase?.kind !== 'pending' || ended(control)) return []
+  if (phase?.kind !== 'pending' || isOver(control)) return []
   const { requestId: id, kind, requestedAt } = phase.request
   return [{ id, kind, toolName: null, requestedAt }]
 }
@@ -246,34 +247,34 @@ export function responseRefusal(
 ): 'Request.Invalid' | 'Request.NotFound' | null {
   if (respondProblem(input) !== undefined) return 'Request.Invalid'
   const answer = input as Respond
-  const request = openRequests(control).find(({ id }) => id === answer.id)
+  const request = listOpenRequests(control).find(({ id }) => id === answer.id)
   if (request === undefined) return 'Request.NotFound'
-  const expected = Object.hasOwn(ANSWERED_WITH, request.kind) ? ANSWERED_WITH[request.kind] : undefined
+  const expected = Object.hasOwn(RESPONSE_FIELDS, request.kind) ? RESPONSE_FIELDS[request.kind] : undefined
   return expected === undefined || expected in answer ? null : 'Request.Invalid'
 }
 
 /** Takes an answer that was not refused: the call goes on with it, or what was blocked looks again. */
-export function responded(control: ThreadControl, input: Respond, now: Millis): ThreadControl {
+export function applyResponse(control: ThreadControl, input: Respond, now: Millis): ThreadControl {
   const { id } = input
-  const call = pendingCalls(control).find(({ request }) => request.requestId === id)
+  const call = listPendingCalls(control).find(({ request }) => request.requestId === id)
   const going = { ...control, progressed: true }
   const response = { requestId: id, ...('approved' in input ? { approved: input.approved } : {}) }
-  if (call !== undefined) return callResponded(going, call.id, response)
+  if (call !== undefined) return respondToCall(going, call.id, response)
   const phase = control.run?.phase
-  if (phase?.kind === 'pending' && phase.request.requestId === id) return modelResponded(going, response)
-  if (control.request?.id === id) return { ...variablesSet(going, now), request: null }
-  return deferredSupplied(control, id)
+  if (phase?.kind === 'pending' && phase.request.requestId === id) return respondToModel(going, response)
+  if (control.request?.id === id) return { ...onVariablesSet(going, now), request: null }
+  return supplyDeferred(control, id)
 }
 
-function pendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {
-  if (ended(control)) return []
-  return allCalls(stepOf(control.run)?.calls ?? []).filter((call) => call.state === 'pending')
+function listPendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {
+  if (isOver(control)) return []
+  return listCalls(stepOf(control.run)?.calls ?? []).filter((call) => call.state === 'pending')
 }
 
-function ended(control: ThreadControl): boolean {
-  return closes(control) || endingOf(control) !== null
+function isOver(control: ThreadControl): boolean {
+  return isClosing(control) || endingOf(control) !== null
 }
 
-function closes({ terminating, closing }: ThreadControl): boolean {
+function isClosing({ terminating, closing }: ThreadControl): boolean {
   return terminating || closing !== null
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { withCalls } from '../../test/support/control-states.js'
-import { placeInStep } from './calls.js'
+import { locateInStep } from './calls.js'
 import { stepOf } from './run.js'
 import type { Step } from './run.js'
 
@@ -15,13 +15,13 @@ const step = (outside = false): Step => {
 }
 
 test('the first and the last call of a step mark its phases', () => {
-  expect(placeInStep(step(), { id: 'c0' })).toEqual({ isFirst: true, isLast: false })
-  expect(placeInStep(step(), { id: 'c1' })).toEqual({ isFirst: false, isLast: false })
-  expect(placeInStep(step(), { id: 'queued' })).toEqual({ isFirst: false, isLast: true })
+  expect(locateInStep(step(), { id: 'c0' })).toEqual({ isFirst: true, isLast: false })
+  expect(locateInStep(step(), { id: 'c1' })).toEqual({ isFirst: false, isLast: false })
+  expect(locateInStep(step(), { id: 'queued' })).toEqual({ isFirst: false, isLast: true })
 })
 
 test('nested calls and tools of the inbox mark none', () => {
   const none = { isFirst: false, isLast: false }
-  expect(placeInStep(step(), { id: 'c1_0' })).toEqual(none)
-  expect(placeInStep(step(true), { id: 'queued' })).toEqual(none)
+  expect(locateInStep(step(), { id: 'c1_0' })).toEqual(none)
+  expect(locateInStep(step(true), { id: 'queued' })).toEqual(none)
 })

@@ -18,15 +18,15 @@ interface CallPlace {
 }
 
 /** The innermost call that is not done. A framed one whose own calls are done is to be completed. */
-export function callInFlight(calls: readonly Call[], frames: readonly string[] = []): CallPlace | null {
+export function findCallInFlight(calls: readonly Call[], frames: readonly string[] = []): CallPlace | null {
   const call = calls.find(({ state }) => state !== 'done')
   if (call === undefined) return null
-  const inner = call.state === 'framed' ? callInFlight(call.calls, [...frames, call.prompt]) : null
+  const inner = call.state === 'framed' ? findCallInFlight(call.calls, [...frames, call.prompt]) : null
   return inner ?? { call, frames }
 }
 
 /** Where it is among the calls of its step, whose phases the first and the last one mark; a nested one, or a tool of the inbox, is not. */
-export function placeInStep(
+export function locateInStep(
   { calls, outside }: Pick<Step, 'calls' | 'outside'>,
   { id }: Pick<Call, 'id'>,
 ): { readonly isFirst: boolean; readonly isLast: boolean } {
@@ -35,8 +35,8 @@ export function placeInStep(
 }
 
 /** Every call of the tree. */
-export function allCalls(calls: readonly Call[]): readonly Call[] {
-  return calls.flatMap((call) => (call.state === 'framed' ? [call, ...allCalls(call.calls)] : [call]))
+export function listCalls(calls: readonly Call[]): readonly Call[] {
+  return calls.flatMap((call) => (call.state === 'framed' ? [call, ...listCalls(call.calls)] : [call]))
 }
 
 /** Changes the call of this id, wherever in the tree it is. */
@@ -56,7 +56,12 @@ export function changeStep(control: ThreadControl, change: (step: Step) => Step)
 }
 
 /** What stays of a call when its state changes. */
-export function calledTool({ id, name, queued, tool }: Call): Pick<Call, 'id' | 'name' | 'queued' | 'tool'> {
+export function pickCallBase({
+  id,
+  name,
+  queued,
+  tool,
+}: Call): Pick<Call, 'id' | 'name' | 'queued' | 'tool'> {
   return { id, name, ...(queued === undefined ? {} : { queued }), ...(tool === undefined ? {} : { tool }) }
 }
 
@@ -74,31 +79,31 @@ export interface ChildAnswer {
 }
 
 /** Children whose answer a call waits for. */
-export function missingFrom({ references, reports }: ChildWait): readonly string[] {
+export function listMissing({ references, reports }: ChildWait): readonly string[] {
   return references.filter((reference) => !reports.some((answer) => answer.reference === reference))
 }
 
 /** The call has this answer; with the last one it goes on. */
-export function withReport(control: ThreadControl, callId: string, answer: ChildAnswer): ThreadControl {
+export function addReport(control: ThreadControl, callId: string, answer: ChildAnswer): ThreadControl {
   const changed = changeCall(control, callId, (call) => {
     if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return call
     const wait = { ...call.wait, reports: [...call.wait.reports, answer] }
     // What is still to be started or sent is started or sent; to a closed child nothing is.
     const goesOn = call.state === 'waiting' || (call.state === 'addressed' && answer.report.kind === 'closed')
-    if (!goesOn || missingFrom(wait).length > 0) return { ...call, wait }
-    return { ...calledTool(call), state: 'reported', wait }
+    if (!goesOn || listMissing(wait).length > 0) return { ...call, wait }
+    return { ...pickCallBase(call), state: 'reported', wait }
   })
   return { ...changed, progressed: true }
 }
 
 /** Children to which the interrupt of a run goes on. */
-export function childrenToStop(call: Call): readonly string[] {
+export function listChildrenToStop(call: Call): readonly string[] {
   if (call.state !== 'waiting') return []
-  return missingFrom(call.wait).filter((reference) => !call.wait.stopped.includes(reference))
+  return listMissing(call.wait).filter((reference) => !call.wait.stopped.includes(reference))
 }
 
 /** The interrupt was passed on. */
-export function stopForwarded(
+export function markStopForwarded(
   control: ThreadControl,
   callId: string,
   references: readonly string[],

@@ -8,9 +8,9 @@ import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { acceptMessage, enqueue, packEntry, unpackEntry } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
-import { effectScheduled } from './operations.js'
-import { earlyReportKept } from './reset.js'
+import { applyModelAnswer } from './model-answers.js'
+import { scheduleEffect } from './operations.js'
+import { keepEarlyReport } from './reset.js'
 import { stepOf } from './run.js'
 
 const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
@@ -24,7 +24,7 @@ function fullThread(): ThreadControl {
   const calls = repeated(LIMITS.toolCallsPerAnswer, (index) => ({ id: `call_250_250_${index}`, name }))
   const answer = { type: 'answered', text: true, calls, usage, plan: largestPlan() } as const
   const called = { side: 'a', asked: false, toolFirst: false, drain: [] } as const
-  const control = modelAnswered({ ...started(), queue: [], queueBytes: 0 }, called, answer, NOW)
+  const control = applyModelAnswer({ ...started(), queue: [], queueBytes: 0 }, called, answer, NOW)
   const messages = repeated(LIMITS.queuedItems, (index) => ({
     messageId: padded(index, LIMITS.messageIdLength),
     role: 'assistant',
@@ -35,7 +35,7 @@ function fullThread(): ThreadControl {
     (index) => `${padded(index, 36)}:report:1`,
   ).reduce<ThreadControl>((next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }), queued)
   const scheduled = repeated(LIMITS.effects, (index) => padded(index, 36)).reduce<ThreadControl>(
-    (next, id) => effectScheduled(next, { id, dueAt: NOW }),
+    (next, id) => scheduleEffect(next, { id, dueAt: NOW }),
     reported,
   )
   const facts = repeated(LIMITS.waitingFacts, (index) =>
@@ -50,7 +50,7 @@ function fullThread(): ThreadControl {
   const early = repeated(LIMITS.openChildren, (index) => ({
     ...{ reference: padded(index, LIMITS.threadIdLength), report: 1, kind: 'result' as const },
     invocations: [padded(index, LIMITS.messageIdLength)],
-  })).reduce<ThreadControl>(earlyReportKept, scheduled)
+  })).reduce<ThreadControl>(keepEarlyReport, scheduled)
   return {
     ...withFacts(early, ...facts),
     givenUp,

@@ -12,8 +12,14 @@ import {
 } from '../../test/support/child-states.js'
 import { NOW, endOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childrenPrepared, childStarted, messageLost, messagePrepared, messageSent } from './child-calls.js'
-import { acceptReport, childClosed } from './children.js'
+import {
+  applyPreparedChildren,
+  applyChildStart,
+  onMessageLost,
+  applyPreparedMessage,
+  onMessageSent,
+} from './child-calls.js'
+import { acceptReport, applyChildClose } from './children.js'
 import { nextAction } from './next-action.js'
 
 describe('a call that starts subagents', () => {
@@ -31,13 +37,13 @@ describe('a call that starts subagents', () => {
   })
 
   test('a blocking call waits when all have started', () => {
-    const one = childStarted(
+    const one = applyChildStart(
       withPrepared({ references: ['k', 'l'] }),
       { callId: 'c0', reference: 'k', isObserved: true },
       NOW,
     )
     expect(callOf(one)).toMatchObject({ state: 'prepared', starting: [{ reference: 'l' }] })
-    const both = childStarted(one, { callId: 'c0', reference: 'l', isObserved: false }, NOW)
+    const both = applyChildStart(one, { callId: 'c0', reference: 'l', isObserved: false }, NOW)
     expect(callOf(both)).toMatchObject({ state: 'waiting', wait: { references: ['k', 'l'] } })
     expect(both.children).toMatchObject([{ observed: true }, { observed: false }])
   })
@@ -51,13 +57,13 @@ describe('a call that starts subagents', () => {
 
   test('a timeout counts from the moment when all run', () => {
     const prepared = withPrepared({ timeout: 500 })
-    const started = childStarted(prepared, { callId: 'c0', reference: 'k', isObserved: true }, NOW + 9)
+    const started = applyChildStart(prepared, { callId: 'c0', reference: 'k', isObserved: true }, NOW + 9)
     expect(callOf(started)).toMatchObject({ wait: { deadline: NOW + 509 } })
     expect(callOf(withStarted())).toMatchObject({ wait: { deadline: null } })
   })
 
   test('T7 a child started twice is owed once', () => {
-    const again = childStarted(withStarted(), { callId: 'c0', reference: 'k', isObserved: false }, NOW)
+    const again = applyChildStart(withStarted(), { callId: 'c0', reference: 'k', isObserved: false }, NOW)
     expect(again.children).toMatchObject([{ observed: false }])
     expect(callOf(again)).toMatchObject({ state: 'waiting' })
   })
@@ -66,7 +72,7 @@ describe('a call that starts subagents', () => {
     const agent = 'x'.repeat(LIMITS.nameLength)
     const children = Array.from({ length: 150 }, (_, index) => preparedChild(`child-${index}`, { agent }))
     const answer = { type: 'children', children, group: true, blocking: true } as const
-    const control = childrenPrepared(withCalls('ask'), 'c0', answer, NOW)
+    const control = applyPreparedChildren(withCalls('ask'), 'c0', answer, NOW)
     expect(endOf(control)?.reason).toBe('hard_cap')
     expect(nextAction(control).kind).toBe('startChildren')
   })
@@ -83,7 +89,7 @@ describe('a group', () => {
       NOW,
     )
     expect(nextAction(some).kind).toBe('awaitChildren')
-    const all = childClosed(some, { reference: 'l', status: 'failed' }, NOW)
+    const all = applyChildClose(some, { reference: 'l', status: 'failed' }, NOW)
     expect(nextAction(all)).toMatchObject({
       kind: 'completeCall',
       by: {
@@ -103,7 +109,7 @@ describe('a group', () => {
     expect(groupsOf(started)).toEqual([{ callId: 'c0', references }])
     const some = acceptReport(acceptReport(started, reportOf('m'), NOW), reportOf('k'), NOW)
     expect(some.queue).toEqual([])
-    const all = childClosed(some, { reference: 'l', status: 'failed' }, NOW)
+    const all = applyChildClose(some, { reference: 'l', status: 'failed' }, NOW)
     expect(all).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }], children: [] })
   })
 
@@ -143,7 +149,7 @@ describe('a message to a subagent', () => {
 
   test.each([[true], [false]])('T7 a child that is gone answers its call (blocking %s)', (blocking) => {
     const lost = { callId: 'c0', reference: 'k', status: 'not_found' }
-    const control = messageLost(withAddressed({ blocking }), lost, NOW)
+    const control = onMessageLost(withAddressed({ blocking }), lost, NOW)
     expect(control).toMatchObject({ children: [], queue: [] })
     expect(nextAction(control)).toMatchObject({
       by: { kind: 'children', reports: [{ report: { kind: 'closed', status: 'not_found' } }] },
@@ -152,14 +158,14 @@ describe('a message to a subagent', () => {
 
   test('T7 a child that closed while its message was written answers its call', () => {
     const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking: true } as const
-    const control = messagePrepared(withCalls('write'), 'c0', message, NOW)
+    const control = applyPreparedMessage(withCalls('write'), 'c0', message, NOW)
     expect(nextAction(control)).toMatchObject({ by: { reports: [{ report: { kind: 'closed' } }] } })
   })
 
   test('T7 a child that closes while its message is sent answers its call once', () => {
-    const closed = childClosed(withAddressed(), { reference: 'k', status: 'failed' }, NOW)
-    const sent = messageLost(
-      messageSent(closed, 'c0', NOW),
+    const closed = applyChildClose(withAddressed(), { reference: 'k', status: 'failed' }, NOW)
+    const sent = onMessageLost(
+      onMessageSent(closed, 'c0', NOW),
       { callId: 'c0', reference: 'k', status: 'x' },
       NOW,
     )

@@ -9,26 +9,26 @@
 import type { Millis } from '../protocol/time.js'
 import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type { ChildReport } from '../protocol/messages.js'
-import { withinBudget } from './apply.js'
-import { allCalls, calledTool, changeCall, changeStep, missingFrom, withReport } from './calls.js'
+import { enforceStepBudget } from './apply.js'
+import { listCalls, pickCallBase, changeCall, changeStep, listMissing, addReport } from './calls.js'
 import type { ChildAnswer } from './calls.js'
 import {
   acceptReport,
   awaitGroup,
   changeChild,
-  childClosed,
+  applyChildClose,
   hasGroup,
-  invoked,
-  observed,
-  openChild,
-  openChildren,
-  reportQueued,
-  withoutChild,
+  addOwedCall,
+  setObserved,
+  createOpenChild,
+  listOpenChildren,
+  queueReport,
+  removeChild,
 } from './children.js'
 import type { ThreadControl } from './control.js'
-import { removed } from './inbox.js'
+import { removeItem } from './inbox.js'
 import { applyOperations } from './operations.js'
-import { earlyAnswer, earlyReportsOf } from './reset.js'
+import { findEarlyAnswer, takeEarlyReports } from './reset.js'
 import { stepOf } from './run.js'
 import type { Call, CallIn, ChildWait } from './run.js'
 
@@ -37,7 +37,7 @@ type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>
 
 /** The rows of these children exist: from now on they are owed, and are to be started (T7). */
-export function childrenPrepared(
+export function applyPreparedChildren(
   control: ThreadControl,
   callId: string,
   answer: Children,
@@ -47,29 +47,29 @@ export function childrenPrepared(
   const { children: starting, blocking, group } = answer
   const references = starting.map(({ reference }) => reference)
   const prepared = changeCall(control, callId, (call) => ({
-    ...calledTool(call),
+    ...pickCallBase(call),
     state: 'prepared',
     starting,
-    wait: newWait(references, answer),
+    wait: createWait(references, answer),
   }))
   const owing: ThreadControl = {
-    ...begun(prepared),
-    children: [...control.children, ...starting.map((child) => openChild(child, callId, now))],
+    ...markStepBegun(prepared),
+    children: [...control.children, ...starting.map((child) => createOpenChild(child, callId, now))],
     childrenInAll: control.childrenInAll + starting.length,
   }
   const grouped = group && !blocking ? awaitGroup(owing, { callId, references }, now) : owing
-  const answered = references.reduce((next, reference) => earlyReportsTaken(next, reference, now), grouped)
-  return withinBudget(applyOperations(answered, answer.operations, now))
+  const answered = references.reduce((next, reference) => acceptEarlyReports(next, reference, now), grouped)
+  return enforceStepBudget(applyOperations(answered, answer.operations, now))
 }
 
 /** A child that is known from now on has said this before (T7). */
-function earlyReportsTaken(control: ThreadControl, reference: string, now: Millis): ThreadControl {
-  const { early, rest } = earlyReportsOf(control, reference)
+function acceptEarlyReports(control: ThreadControl, reference: string, now: Millis): ThreadControl {
+  const { early, rest } = takeEarlyReports(control, reference)
   return early.reduce((next, said) => acceptReport(next, said, now), rest)
 }
 
 /** A child runs; after the last one the call waits. `isObserved`: its close event will reach this Temporal run. */
-export function childStarted(
+export function applyChildStart(
   control: ThreadControl,
   {
     callId,
@@ -78,16 +78,16 @@ export function childStarted(
   }: { readonly callId: string; readonly reference: string; readonly isObserved: boolean },
   now: Millis,
 ): ThreadControl {
-  const started = changeCall(observed(control, reference, { isObserved, now }), callId, (call) => {
+  const started = changeCall(setObserved(control, reference, { isObserved, now }), callId, (call) => {
     if (call.state !== 'prepared') return call
     const starting = call.starting.filter((child) => child.reference !== reference)
-    return starting.length > 0 ? { ...call, starting } : waitBegins(call, call.wait, now)
+    return starting.length > 0 ? { ...call, starting } : beginWait(call, call.wait, now)
   })
   return { ...started, progressed: true }
 }
 
 /** The message is in the child's store: from now on the child owes the call an answer (T7). */
-export function messagePrepared(
+export function applyPreparedMessage(
   control: ThreadControl,
   callId: string,
   answer: Message,
@@ -95,25 +95,25 @@ export function messagePrepared(
 ): ThreadControl {
   if (stepOf(control.run) === null) return control
   const { reference, messageId, role } = answer
-  const wait = newWait([reference], { ...answer, group: false })
+  const wait = createWait([reference], { ...answer, group: false })
   const addressed = changeCall(control, callId, (call) => ({
-    ...calledTool(call),
+    ...pickCallBase(call),
     state: 'addressed',
     reference,
     messageId,
     role,
     wait,
   }))
-  const early = earlyAnswer(control, { reference, callId })
+  const early = findEarlyAnswer(control, { reference, callId })
   if (early !== undefined) {
     const { blocking } = answer
-    const answered = answeredEarly(begun(addressed), { callId, blocking, early }, now)
+    const answered = takeEarlyAnswer(markStepBegun(addressed), { callId, blocking, early }, now)
     return applyOperations(answered, answer.operations, now)
   }
-  const owing = changeChild(begun(addressed), reference, (child) => invoked(child, callId, now))
-  const isOpen = openChildren(control).some((child) => child.reference === reference)
+  const owing = changeChild(markStepBegun(addressed), reference, (child) => addOwedCall(child, callId, now))
+  const isOpen = listOpenChildren(control).some((child) => child.reference === reference)
   // It closed while its message was written.
-  const known = isOpen ? owing : messageLost(owing, { callId, reference, status: 'not_found' }, now)
+  const known = isOpen ? owing : onMessageLost(owing, { callId, reference, status: 'not_found' }, now)
   return applyOperations(known, answer.operations, now)
 }
 
@@ -127,7 +127,7 @@ interface EarlyAnswer {
  * The child has had the message and has answered it. A second one would find nothing to do, and be told as a failure. The
  * answer is an item already, unless the call waits for it.
  */
-function answeredEarly(
+function takeEarlyAnswer(
   control: ThreadControl,
   { callId, blocking, early }: EarlyAnswer,
   now: Millis,
@@ -136,51 +136,51 @@ function answeredEarly(
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
   const answered = changeCall(control, callId, (call) => {
     if (call.state !== 'addressed') return call
-    return waitBegins(call, blocking ? { ...call.wait, reports: [{ reference, report }] } : call.wait, now)
+    return beginWait(call, blocking ? { ...call.wait, reports: [{ reference, report }] } : call.wait, now)
   })
-  return blocking && messageId !== undefined ? removed(answered, 'report', messageId) : answered
+  return blocking && messageId !== undefined ? removeItem(answered, 'report', messageId) : answered
 }
 
 /** The child has the message; the call waits, or is done with it. */
-export function messageSent(control: ThreadControl, callId: string, now: Millis): ThreadControl {
+export function onMessageSent(control: ThreadControl, callId: string, now: Millis): ThreadControl {
   const sent = changeCall(control, callId, (call) =>
-    call.state === 'addressed' ? waitBegins(call, call.wait, now) : call,
+    call.state === 'addressed' ? beginWait(call, call.wait, now) : call,
   )
   return { ...sent, progressed: true }
 }
 
 /** The child is gone: its call learns that, whether it waits or not. */
-export function messageLost(
+export function onMessageLost(
   control: ThreadControl,
   lost: { readonly callId: string; readonly reference: string; readonly status: string },
   now: Millis,
 ): ThreadControl {
   const { callId, reference, status } = lost
   // Where its close came first, the call has that already.
-  return withReport(childClosed(control, lost, now), callId, {
+  return addReport(applyChildClose(control, lost, now), callId, {
     reference,
     report: { kind: 'closed', status },
   })
 }
 
 /** Its activity has marked the phase. */
-function begun(control: ThreadControl): ThreadControl {
+function markStepBegun(control: ThreadControl): ThreadControl {
   return { ...changeStep(control, (step) => ({ ...step, phase: 5 })), progressed: true }
 }
 
 /** The time of the call is over, if it still waits. */
-export function waitExpired(control: ThreadControl, callId: string, now: Millis): ThreadControl {
-  const call = allCalls(stepOf(control.run)?.calls ?? []).find(({ id }) => id === callId)
+export function expireWait(control: ThreadControl, callId: string, now: Millis): ThreadControl {
+  const call = listCalls(stepOf(control.run)?.calls ?? []).find(({ id }) => id === callId)
   if (call?.state !== 'waiting' || call.wait.deadline === null || call.wait.deadline > now) return control
-  const missing = missingFrom(call.wait)
+  const missing = listMissing(call.wait)
   const resumable = missing.filter((reference) => isResumable(control, reference))
   // A cancelled child still reports, and nobody is told twice: it is a stranger from now on.
   const cancelled = missing.filter((reference) => !resumable.includes(reference))
-  const left = cancelled.reduce(withoutChild, { ...control, progressed: true })
+  const left = cancelled.reduce(removeChild, { ...control, progressed: true })
   const expired = changeCall(left, call.id, (waiting) => ({
-    ...calledTool(waiting),
+    ...pickCallBase(waiting),
     state: 'reported',
-    wait: timedOut(call.wait, missing, resumable),
+    wait: timeOutWait(call.wait, missing, resumable),
   }))
   // Their ends are kept for the group, and are no items of their own.
   if (!call.wait.group || resumable.length === 0) return expired
@@ -188,7 +188,7 @@ export function waitExpired(control: ThreadControl, callId: string, now: Millis)
 }
 
 /** Children that nobody waits for any more, and that have not been told yet. */
-export function childrenToCancel(call: Call): readonly string[] {
+export function listChildrenToCancel(call: Call): readonly string[] {
   if (call.state !== 'reported') return []
   return call.wait.reports
     .filter(({ report, reference }) => report.kind === 'timed_out' && !call.wait.stopped.includes(reference))
@@ -196,7 +196,7 @@ export function childrenToCancel(call: Call): readonly string[] {
 }
 
 /** The child was cancelled, or is gone already. */
-export function childCancelled(control: ThreadControl, callId: string, reference: string): ThreadControl {
+export function markChildCancelled(control: ThreadControl, callId: string, reference: string): ThreadControl {
   return changeCall(control, callId, (call) =>
     call.state === 'reported'
       ? { ...call, wait: { ...call.wait, stopped: [...call.wait.stopped, reference] } }
@@ -205,33 +205,33 @@ export function childCancelled(control: ThreadControl, callId: string, reference
 }
 
 /** The call is cut with its run: answers that it has and did not take are items, and so are those that come later. */
-export function waitCut(control: ThreadControl, call: Call, now: Millis): ThreadControl {
+export function interruptWait(control: ThreadControl, call: Call, now: Millis): ThreadControl {
   if (call.state !== 'waiting' && call.state !== 'reported') return control
   const { group, blocking, reports } = call.wait
   if (!group)
-    return reports.reduce((next, answer) => reportQueued(next, saidOf(control, answer), now), control)
-  const missing = missingFrom(call.wait)
+    return reports.reduce((next, answer) => queueReport(next, finalAnswerOf(control, answer), now), control)
+  const missing = listMissing(call.wait)
   if (!blocking || hasGroup(control, call.id)) return control
   return awaitGroup(control, { callId: call.id, references: missing }, now)
 }
 
 /** One that was ended because its time was over says nothing more; one that stays is still owed. */
-function saidOf(control: ThreadControl, { reference, report }: ChildAnswer): ChildAnswer {
+function finalAnswerOf(control: ThreadControl, { reference, report }: ChildAnswer): ChildAnswer {
   const isEnded = report.kind === 'timed_out' && !isResumable(control, reference)
   return { reference, report: isEnded ? { kind: 'closed', status: 'canceled' } : report }
 }
 
-function timedOut(wait: ChildWait, missing: readonly string[], resumable: readonly string[]): ChildWait {
+function timeOutWait(wait: ChildWait, missing: readonly string[], resumable: readonly string[]): ChildWait {
   const report = { kind: 'timed_out' } as const
   const reports = [...wait.reports, ...missing.map((reference) => ({ reference, report }))]
   return { ...wait, reports, stopped: resumable }
 }
 
 function isResumable(control: ThreadControl, reference: string): boolean {
-  return openChildren(control).some((child) => child.reference === reference && child.resumable)
+  return listOpenChildren(control).some((child) => child.reference === reference && child.resumable)
 }
 
-function newWait(
+function createWait(
   references: readonly string[],
   asked: { readonly blocking: boolean; readonly group: boolean; readonly timeout?: number },
 ): ChildWait {
@@ -240,9 +240,9 @@ function newWait(
 }
 
 /** Nothing is left to start or to send: the call waits, unless it does not, or all have answered. */
-function waitBegins(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: Millis): Call {
-  if (!wait.blocking || missingFrom(wait).length === 0)
-    return { ...calledTool(call), state: 'reported', wait }
+function beginWait(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: Millis): Call {
+  if (!wait.blocking || listMissing(wait).length === 0)
+    return { ...pickCallBase(call), state: 'reported', wait }
   const deadline = wait.timeout === null ? null : now + wait.timeout
-  return { ...calledTool(call), state: 'waiting', wait: { ...wait, deadline } }
+  return { ...pickCallBase(call), state: 'waiting', wait: { ...wait, deadline } }
 }

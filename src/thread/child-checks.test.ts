@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { callOf, openChildOf, report, withChild, withStarted } from '../../test/support/child-states.js'
 import { idleControl, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { acceptReport, childrenChecked, childrenToCheck, nextCheckAt } from './children.js'
+import { acceptReport, applyChildChecks, listChildrenToCheck, nextCheckAt } from './children.js'
 import type { ThreadControl } from './control.js'
 
 const MINUTE = 60_000
@@ -16,13 +16,13 @@ function withUnobserved(): ThreadControl {
 describe('children that cannot be seen', () => {
   test('an observed child needs no timer', () => {
     expect(nextCheckAt(withStarted())).toBeNull()
-    expect(childrenToCheck(withStarted(), NOW + 10 * MINUTE)).toEqual([])
+    expect(listChildrenToCheck(withStarted(), NOW + 10 * MINUTE)).toEqual([])
   })
 
   test('a child that owes nothing needs no timer', () => {
     const idle = withChild({ resumable: true, invocations: [], observed: false })
     expect(nextCheckAt(idle)).toBeNull()
-    expect(childrenToCheck(idle, NOW + 10 * MINUTE)).toEqual([])
+    expect(listChildrenToCheck(idle, NOW + 10 * MINUTE)).toEqual([])
   })
 
   test('T7 idle ones are looked for when the next child would be refused, and not for ever', () => {
@@ -31,7 +31,7 @@ describe('children that cannot be seen', () => {
       openChildOf(`k${index}`, patch),
     )
     const full = idleControl({}, { children })
-    expect(childrenToCheck(full, NOW)).toHaveLength(LIMITS.openChildren)
+    expect(listChildrenToCheck(full, NOW)).toHaveLength(LIMITS.openChildren)
     expect(nextCheckAt({ ...full, children: children.slice(1) })).toBeNull()
     const often = children.map((child) => ({ ...child, checks: LIMITS.childChecksAtFirst }))
     expect(nextCheckAt({ ...full, children: often })).toBeNull()
@@ -40,14 +40,14 @@ describe('children that cannot be seen', () => {
   test('T7 an unobserved child is looked for after a minute', () => {
     const control = withUnobserved()
     expect(nextCheckAt(control)).toBe(NOW + MINUTE)
-    expect(childrenToCheck(control, NOW + MINUTE - 1)).toEqual([])
-    expect(childrenToCheck(control, NOW + MINUTE)).toEqual(['k'])
+    expect(listChildrenToCheck(control, NOW + MINUTE - 1)).toEqual([])
+    expect(listChildrenToCheck(control, NOW + MINUTE)).toEqual(['k'])
   })
 
   test('T7 a child that ran before its start is looked for at once', () => {
     const control = withStarted({ isObserved: false })
-    expect(childrenToCheck(control, NOW)).toEqual(['k'])
-    expect(nextCheckAt(childrenChecked(control, ['k'], [], NOW))).toBe(NOW + MINUTE)
+    expect(listChildrenToCheck(control, NOW)).toEqual(['k'])
+    expect(nextCheckAt(applyChildChecks(control, ['k'], [], NOW))).toBe(NOW + MINUTE)
   })
 
   test('one timer serves all: the earliest', () => {
@@ -57,7 +57,7 @@ describe('children that cannot be seen', () => {
     )
     const control = idleControl({}, { children })
     expect(nextCheckAt(control)).toBe(NOW + 1)
-    expect(childrenToCheck(control, NOW + 2)).toEqual(['y', 'z'])
+    expect(listChildrenToCheck(control, NOW + 2)).toEqual(['y', 'z'])
   })
 
   test('T7 checks come each minute for five, then ever more rarely', () => {
@@ -68,7 +68,7 @@ describe('children that cannot be seen', () => {
       const at = nextCheckAt(control) ?? 0
       delays.push((at - last) / MINUTE)
       last = at
-      control = childrenChecked(control, ['k'], [], at)
+      control = applyChildChecks(control, ['k'], [], at)
     }
     expect(delays).toEqual([1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 60, 60])
     expect(control.childChecks).toBe(12)
@@ -77,7 +77,7 @@ describe('children that cannot be seen', () => {
 
   test('T7 a child that is found closed is answered for', () => {
     const closed = [{ reference: 'k', status: 'not_found' }]
-    const control = childrenChecked(withStarted({ isObserved: false }), ['k'], closed, NOW + MINUTE)
+    const control = applyChildChecks(withStarted({ isObserved: false }), ['k'], closed, NOW + MINUTE)
     expect(control.children).toEqual([])
     expect(callOf(control)).toMatchObject({
       wait: { reports: [{ report: { kind: 'closed', status: 'not_found' } }] },
@@ -86,7 +86,7 @@ describe('children that cannot be seen', () => {
 
   test('T7 a report that came during the check wins', () => {
     const control = acceptReport(withStarted({ isObserved: false }), report(), NOW)
-    const checked = childrenChecked(control, ['k'], [{ reference: 'k', status: 'completed' }], NOW)
+    const checked = applyChildChecks(control, ['k'], [{ reference: 'k', status: 'completed' }], NOW)
     expect(callOf(checked)).toMatchObject({ wait: { reports: [{ report: { kind: 'result' } }] } })
   })
 })

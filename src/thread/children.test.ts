@@ -12,8 +12,14 @@ import {
 } from '../../test/support/child-states.js'
 import { idleControl, message, NOW } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childStarted } from './child-calls.js'
-import { acceptReport, childClosed, closedChildren, closesTold, invoked } from './children.js'
+import { applyChildStart } from './child-calls.js'
+import {
+  acceptReport,
+  applyChildClose,
+  listClosedChildren,
+  forgetClosedChildren,
+  addOwedCall,
+} from './children.js'
 import type { ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
@@ -41,13 +47,13 @@ describe('a report', () => {
 
   test('T7 a close after the report changes nothing', () => {
     const once = acceptReport(withStarted(), report(), NOW)
-    expect(childClosed(once, { reference: 'k', status: 'completed' }, NOW)).toBe(once)
+    expect(applyChildClose(once, { reference: 'k', status: 'completed' }, NOW)).toBe(once)
   })
 
   test('T7 a report that comes before the started event is taken', () => {
     const early = acceptReport(withPrepared(), report(), NOW)
     expect(callOf(early)).toMatchObject({ state: 'prepared' })
-    const started = childStarted(early, { callId: 'c0', reference: 'k', isObserved: true }, NOW)
+    const started = applyChildStart(early, { callId: 'c0', reference: 'k', isObserved: true }, NOW)
     expect(callOf(started)).toMatchObject({ state: 'reported', wait: { reports: [{ reference: 'k' }] } })
   })
 
@@ -172,7 +178,7 @@ describe('a report', () => {
 
 describe('a close without a report', () => {
   test('T7 a close answers the call that waits', () => {
-    const control = childClosed(withStarted(), { reference: 'k', status: 'terminated' }, NOW)
+    const control = applyChildClose(withStarted(), { reference: 'k', status: 'terminated' }, NOW)
     expect(callOf(control)).toMatchObject({
       state: 'reported',
       wait: { reports: [{ reference: 'k', report: { kind: 'closed', status: 'terminated' } }] },
@@ -182,16 +188,16 @@ describe('a close without a report', () => {
 
   test('T7 a close after an interrupt is an item once', () => {
     const closed = { reference: 'k', status: 'failed' }
-    const control = childClosed(cut(withStarted()), closed, NOW)
+    const control = applyChildClose(cut(withStarted()), closed, NOW)
     expect(control.queue).toMatchObject([
       { kind: 'child_closed', id: 'everthread:closed:k', reference: 'k', status: 'failed' },
     ])
-    expect(childClosed(control, closed, NOW)).toBe(control)
+    expect(applyChildClose(control, closed, NOW)).toBe(control)
     expect(acceptReport(control, report(), NOW).queue).toBe(control.queue)
   })
 
   test('T7 it answers the call that waits and those that do not', () => {
-    const control = childClosed(
+    const control = applyChildClose(
       withSent({ invocations: ['older'] }),
       { reference: 'k', status: 'failed' },
       NOW,
@@ -202,11 +208,11 @@ describe('a close without a report', () => {
 
   test('T7 an idle child that closes is told of by a settle', () => {
     const idle = withChild({ resumable: true, invocations: [] })
-    const control = childClosed(idle, { reference: 'k', status: 'terminated' }, NOW)
+    const control = applyChildClose(idle, { reference: 'k', status: 'terminated' }, NOW)
     expect(control.queue).toEqual([])
-    expect(closedChildren(control)).toEqual([{ reference: 'k', status: 'terminated' }])
+    expect(listClosedChildren(control)).toEqual([{ reference: 'k', status: 'terminated' }])
     expect(nextAction(control)).toEqual({ kind: 'settle', ending: null, close: null })
-    const told = closesTold(control, closedChildren(control))
+    const told = forgetClosedChildren(control, listClosedChildren(control))
     expect(nextAction(told)).toEqual({ kind: 'wait' })
   })
 
@@ -222,19 +228,22 @@ describe('a close without a report', () => {
     const closing = { outcome: 'terminated', reason: 'terminated', cascade: ['k'], settled: true } as const
     const control = { ...withStarted(), closing }
     expect(acceptReport(control, report(), NOW)).toBe(control)
-    expect(childClosed(control, { reference: 'k', status: 'canceled' }, NOW)).toBe(control)
+    expect(applyChildClose(control, { reference: 'k', status: 'canceled' }, NOW)).toBe(control)
   })
 
   test('the close of a stranger changes nothing', () => {
     const control = withStarted()
-    expect(childClosed(control, { reference: 'x', status: 'failed' }, NOW)).toBe(control)
+    expect(applyChildClose(control, { reference: 'x', status: 'failed' }, NOW)).toBe(control)
   })
 })
 
 describe('what a child owes', () => {
   test('T7 the newest calls tell whether it owes', () => {
     const ids = Array.from({ length: 20 }, (_, index) => `call_${index}`)
-    const asked = ids.reduce((child, id) => invoked(child, id, NOW), openChildOf('k', { resumable: true }))
+    const asked = ids.reduce(
+      (child, id) => addOwedCall(child, id, NOW),
+      openChildOf('k', { resumable: true }),
+    )
     expect(asked.owes).toEqual(owing(...ids.slice(-LIMITS.invocationsPerChild)))
     const control = idleControl({}, { children: [asked] })
     const answered = acceptReport(control, report({ invocations: ids }), NOW)
@@ -243,7 +252,10 @@ describe('what a child owes', () => {
 
   test('a child that is asked again is looked for anew', () => {
     const late = openChildOf('k', { checks: 9, nextCheckAt: NOW - 1, invocations: [] })
-    expect(invoked(late, 'c1', NOW)).toMatchObject({ checks: 0, nextCheckAt: NOW + LIMITS.childCheckFirst })
+    expect(addOwedCall(late, 'c1', NOW)).toMatchObject({
+      checks: 0,
+      nextCheckAt: NOW + LIMITS.childCheckFirst,
+    })
     expect(withAddressed().children).toMatchObject([{ owes: owing('c0') }])
   })
 })

@@ -16,29 +16,29 @@ import { OUR_IDS } from '../protocol/messages.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { CallReport, PendingItem, PreparedChild } from '../protocol/status.js'
-import { missingFrom, withReport, allCalls } from './calls.js'
+import { listMissing, addReport, listCalls } from './calls.js'
 import type { Child, DeferredChild, OpenChild, ThreadControl } from './control.js'
 import { withWarning } from './facts.js'
 import { enqueue, hasRoom } from './inbox.js'
-import { earlyReportKept } from './reset.js'
+import { keepEarlyReport } from './reset.js'
 import { stepOf } from './run.js'
 
 /** How far the number of a report that answers no call may be ahead of the last one: a few reports may be lost. */
 const REPORT_GAP = 64
 
 /** A child whose rows exist: from now on it owes the call an answer. */
-export function openChild(
+export function createOpenChild(
   { reference, resumable }: Pick<PreparedChild, 'reference' | 'resumable'>,
   callId: string,
   now: Millis,
 ): OpenChild {
   const child = { reference, resumable, owes: [], reports: 0, observed: false, checks: 0 }
-  return invoked({ ...child, state: 'open', nextCheckAt: now }, callId, now)
+  return addOwedCall({ ...child, state: 'open', nextCheckAt: now }, callId, now)
 }
 
 /** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes, and those
  * of a group stay, for the group waits for all. */
-export function invoked(child: OpenChild, callId: string, now: Millis): OpenChild {
+export function addOwedCall(child: OpenChild, callId: string, now: Millis): OpenChild {
   const others = child.owes.filter((owed) => owed.callId !== callId)
   const single = [...others.filter(({ isGrouped }) => !isGrouped), { callId, isGrouped: false }]
   const grouped = others.filter(({ isGrouped }) => isGrouped)
@@ -50,7 +50,7 @@ export function invoked(child: OpenChild, callId: string, now: Millis): OpenChil
  * Whether its close event will reach this Temporal run. One that ran before it was started is looked for at once: after a
  * reset it may have said all that it had to say.
  */
-export function observed(
+export function setObserved(
   control: ThreadControl,
   reference: string,
   seen: { readonly isObserved: boolean; readonly now: Millis },
@@ -68,8 +68,8 @@ export function acceptReport(control: ThreadControl, input: unknown, now: Millis
   if (problem !== undefined) return withWarning(control, 'report_skipped', problem)
   const said = input as ChildReport
   const { reference } = said
-  const child = childOf(control, reference)
-  if (child === undefined) return control.closing === null ? earlyReportKept(control, said) : control
+  const child = findChild(control, reference)
+  if (child === undefined) return control.closing === null ? keepEarlyReport(control, said) : control
   const answers = child.owes.some(({ callId }) => said.invocations.includes(callId))
   // A call is answered once, so that the number of a report that answers one is right, whatever was said before (T7).
   if (!answers && said.report <= child.reports) return control
@@ -84,33 +84,33 @@ export function acceptReport(control: ThreadControl, input: unknown, now: Millis
   if (!child.resumable && left.length > 0) return control
   const counted = { ...child, owes: left, reports: said.report }
   const isEarly = said.invocations.some((id) => !owesCall(child, id))
-  const going = { ...(isEarly ? earlyReportKept(control, said) : control), progressed: true }
+  const going = { ...(isEarly ? keepEarlyReport(control, said) : control), progressed: true }
   // A child that is not resumable says one thing.
   if (said.closes !== true && child.resumable)
-    return reportTaken(
+    return takeReport(
       changeChild(going, reference, () => counted),
       { said, owes: child.owes },
       now,
     )
-  const told = reportTaken(withoutChild(going, reference), { said, owes: child.owes }, now)
-  return answeredByClose(told, { ...counted, status: 'completed' }, now)
+  const told = takeReport(removeChild(going, reference), { said, owes: child.owes }, now)
+  return answerByClose(told, { ...counted, status: 'completed' }, now)
 }
 
 /** A child closed without a report: what it owes is answered for once, with its close status. */
-export function childClosed(
+export function applyChildClose(
   control: ThreadControl,
   { reference, status }: { readonly reference: string; readonly status: string },
   now: Millis,
 ): ThreadControl {
-  const child = childOf(control, reference)
+  const child = findChild(control, reference)
   if (child === undefined) return control
-  const gone = { ...withoutChild(control, reference), progressed: true }
-  if (child.owes.length === 0) return withClosed(gone, { reference, status })
-  return answeredByClose(gone, { ...child, status }, now)
+  const gone = { ...removeChild(control, reference), progressed: true }
+  if (child.owes.length === 0) return recordClosedChild(gone, { reference, status })
+  return answerByClose(gone, { ...child, status }, now)
 }
 
 /** No call takes the report, or takes it any more: it is an ordinary item, if it says anything. */
-export function reportQueued(
+export function queueReport(
   control: ThreadControl,
   { reference, report }: { readonly reference: string; readonly report: CallReport },
   now: Millis,
@@ -125,13 +125,13 @@ export function reportQueued(
 }
 
 /** The child answers for nothing any more: it was cancelled, or its parent knows how it ended. */
-export function withoutChild(control: ThreadControl, reference: string): ThreadControl {
+export function removeChild(control: ThreadControl, reference: string): ThreadControl {
   const children = control.children.filter((child) => child.state !== 'open' || child.reference !== reference)
   return { ...control, children }
 }
 
 /** Children whose rows exist, in the order in which they were prepared. */
-export function openChildren({ children }: ThreadControl): readonly OpenChild[] {
+export function listOpenChildren({ children }: ThreadControl): readonly OpenChild[] {
   return children.filter((child) => child.state === 'open')
 }
 
@@ -156,7 +156,7 @@ export function changeChild(
 }
 
 /** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
-function reportTaken(
+function takeReport(
   control: ThreadControl,
   { said, owes }: { readonly said: ChildReport; readonly owes: OpenChild['owes'] },
   now: Millis,
@@ -165,8 +165,8 @@ function reportTaken(
   const report = { kind, ...(messageId === undefined ? {} : { messageId }) }
   const answered = owes.filter(({ callId }) => invocations.includes(callId))
   const counted = completeGroups(control, answered, now)
-  const call = callTaking(counted, said, report)
-  if (call !== null) return withReport(counted, call, { reference, report })
+  const call = findTakingCall(counted, said, report)
+  if (call !== null) return addReport(counted, call, { reference, report })
   const others = invocations.filter(
     (callId) => !answered.some((owed) => owed.callId === callId && owed.isGrouped),
   )
@@ -176,7 +176,7 @@ function reportTaken(
   const entry = { kind: 'message', id: messageId ?? '', role: 'user', queuedAt: now } as const
   if (!asked && !hasRoom(counted, entry))
     return withWarning(counted, 'queue_full', 'A report that no call asked for found no room in the queue.')
-  return reportQueued(counted, { reference, report }, now)
+  return queueReport(counted, { reference, report }, now)
 }
 
 interface EndedChild extends Pick<OpenChild, 'reference' | 'owes'> {
@@ -184,27 +184,27 @@ interface EndedChild extends Pick<OpenChild, 'reference' | 'owes'> {
 }
 
 /** What a closed child had not answered. */
-function answeredByClose(control: ThreadControl, child: EndedChild, now: Millis): ThreadControl {
+function answerByClose(control: ThreadControl, child: EndedChild, now: Millis): ThreadControl {
   const { reference, owes, status } = child
   if (owes.length === 0) return control
   const report = { kind: 'closed', status } as const
   const invocations = owes.map(({ callId }) => callId)
-  const call = callTaking(control, { reference, invocations }, report)
-  const answered = call === null ? control : withReport(control, call, { reference, report })
+  const call = findTakingCall(control, { reference, invocations }, report)
+  const answered = call === null ? control : addReport(control, call, { reference, report })
   const counted = completeGroups(answered, owes, now)
   const left = owes.filter(({ callId, isGrouped }) => callId !== call && !isGrouped)
-  return left.length > 0 ? reportQueued(counted, { reference, report }, now) : counted
+  return left.length > 0 ? queueReport(counted, { reference, report }, now) : counted
 }
 
 /** Once the thread closes nobody is told any more, and its children are told instead (T8). */
-function childOf(control: ThreadControl, reference: string): OpenChild | undefined {
+function findChild(control: ThreadControl, reference: string): OpenChild | undefined {
   if (control.closing !== null) return undefined
-  return openChildren(control).find((child) => child.reference === reference)
+  return listOpenChildren(control).find((child) => child.reference === reference)
 }
 
 /** Nobody waits for it: the registry and the log learn it with the next settle, and the model is offered it no more. */
-function withClosed(control: ThreadControl, { reference, status }: ClosedChild): ThreadControl {
-  const kept = closedChildren(control).slice(1 - LIMITS.closedChildren)
+function recordClosedChild(control: ThreadControl, { reference, status }: ClosedChild): ThreadControl {
+  const kept = listClosedChildren(control).slice(1 - LIMITS.closedChildren)
   const others = control.children.filter(
     (child) => child.state !== 'closed' || kept.some((closed) => closed.reference === child.reference),
   )
@@ -212,14 +212,14 @@ function withClosed(control: ThreadControl, { reference, status }: ClosedChild):
 }
 
 /** Children that closed and owed nothing, of which no settle has told yet. */
-export function closedChildren({ children }: ThreadControl): readonly ClosedChild[] {
+export function listClosedChildren({ children }: ThreadControl): readonly ClosedChild[] {
   return children.flatMap((child) =>
     child.state === 'closed' ? [{ reference: child.reference, status: child.status }] : [],
   )
 }
 
 /** A settle has told of these; where the store failed for a day, whoever writes to them finds out. */
-export function closesTold(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
+export function forgetClosedChildren(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
   if (told.length === 0) return control
   const isTold = (reference: string): boolean => told.some((child) => child.reference === reference)
   const children = control.children.filter((child) => child.state !== 'closed' || !isTold(child.reference))
@@ -231,7 +231,7 @@ export type DeferredAction =
   | { readonly kind: 'expireChild'; readonly deferred: DeferredChild }
 
 /** What the call of a subagent says when its child lacks variables. */
-export function childrenDeferred(
+export function deferChildren(
   control: ThreadControl,
   callId: string,
   operations: readonly ThreadOperation[] | undefined,
@@ -249,7 +249,7 @@ export function childrenDeferred(
   }
 }
 
-function deferredOf(
+function findDeferred(
   { children }: ThreadControl,
   request: DeferredChild['request'],
 ): readonly DeferredChild[] {
@@ -257,7 +257,7 @@ function deferredOf(
 }
 
 /** Requests for variables of subagents. */
-export function deferredRequests({ children }: ThreadControl): readonly PendingItem<Millis>[] {
+export function listDeferredRequests({ children }: ThreadControl): readonly PendingItem<Millis>[] {
   return children.flatMap((child): readonly PendingItem<Millis>[] => {
     if (child.state !== 'deferred' || child.request === 'supplied') return []
     const { requestId: id, requestedAt } = child
@@ -266,42 +266,42 @@ export function deferredRequests({ children }: ThreadControl): readonly PendingI
 }
 
 /** What is to be done for them before anything else; one that was answered in time is not looked for. */
-export function deferredAction(control: ThreadControl): DeferredAction | null {
-  const [supplied] = deferredOf(control, 'supplied')
+export function nextDeferredAction(control: ThreadControl): DeferredAction | null {
+  const [supplied] = findDeferred(control, 'supplied')
   if (supplied !== undefined) return { kind: 'startDeferred', deferred: supplied }
-  const [expired] = deferredOf(control, 'expired')
+  const [expired] = findDeferred(control, 'expired')
   return expired === undefined ? null : { kind: 'expireChild', deferred: expired }
 }
 
 /** The request is answered. */
-export function deferredSupplied(control: ThreadControl, requestId: string): ThreadControl {
+export function supplyDeferred(control: ThreadControl, requestId: string): ThreadControl {
   return changeDeferred(control, requestId, (child) => ({ ...child, request: 'supplied' }))
 }
 
 /** It is to be started at once: from now on it is owed, for its report may come before its started event. */
-export function deferredOpened(control: ThreadControl, child: DeferredChild, now: Millis): ThreadControl {
-  const { children } = withoutDeferred(control, child.requestId)
-  return { ...control, children: [...children, openChild(child, child.callId, now)], progressed: true }
+export function openDeferred(control: ThreadControl, child: DeferredChild, now: Millis): ThreadControl {
+  const { children } = removeDeferred(control, child.requestId)
+  return { ...control, children: [...children, createOpenChild(child, child.callId, now)], progressed: true }
 }
 
 /** It runs. */
-export function deferredStarted(
+export function applyDeferredStart(
   control: ThreadControl,
   { reference }: DeferredChild,
-  seen: Parameters<typeof observed>[2],
+  seen: Parameters<typeof setObserved>[2],
 ): ThreadControl {
-  return { ...observed(control, reference, seen), progressed: true }
+  return { ...setObserved(control, reference, seen), progressed: true }
 }
 
 /** When the next one expires, or null. */
 export function nextExpiryAt(control: ThreadControl): number | null {
-  const times = deferredOf(control, 'open').map(({ expiresAt }) => expiresAt)
+  const times = findDeferred(control, 'open').map(({ expiresAt }) => expiresAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Marks those whose time is over. */
-export function deferredDue(control: ThreadControl, now: Millis): ThreadControl {
-  const due = deferredOf(control, 'open').filter(({ expiresAt }) => expiresAt <= now)
+export function markExpiredDeferred(control: ThreadControl, now: Millis): ThreadControl {
+  const due = findDeferred(control, 'open').filter(({ expiresAt }) => expiresAt <= now)
   return due.reduce(
     (next, { requestId }) => changeDeferred(next, requestId, (child) => ({ ...child, request: 'expired' })),
     control,
@@ -309,19 +309,19 @@ export function deferredDue(control: ThreadControl, now: Millis): ThreadControl 
 }
 
 /** The store has it expired, and the parent is told; without a message it was answered in time, and starts. */
-export function childExpired(
+export function applyChildExpiry(
   control: ThreadControl,
   requestId: string,
   messageId: string | null,
   now: Millis,
 ): ThreadControl {
-  if (messageId === null) return deferredSupplied(control, requestId)
-  const without = withoutDeferred(control, requestId)
+  if (messageId === null) return supplyDeferred(control, requestId)
+  const without = removeDeferred(control, requestId)
   return enqueue(without, { kind: 'report', id: messageId, queuedAt: now })
 }
 
 /** The store could not be asked for a day: it is asked again. */
-export function expiryFailed(control: ThreadControl, requestId: string, now: Millis): ThreadControl {
+export function postponeExpiry(control: ThreadControl, requestId: string, now: Millis): ThreadControl {
   const expiresAt = now + LIMITS.childCheckLast
   return changeDeferred(control, requestId, (child) => ({
     ...child,
@@ -330,7 +330,7 @@ export function expiryFailed(control: ThreadControl, requestId: string, now: Mil
   }))
 }
 
-function withoutDeferred(control: ThreadControl, requestId: string): ThreadControl {
+function removeDeferred(control: ThreadControl, requestId: string): ThreadControl {
   const children = control.children.filter(
     (child) => child.state !== 'deferred' || child.requestId !== requestId,
   )
@@ -368,7 +368,7 @@ export function awaitGroup(
 
 /** Whether children owe this call that are answered for together. */
 export function hasGroup(control: ThreadControl, callId: string): boolean {
-  return openChildren(control).some(({ owes }) =>
+  return listOpenChildren(control).some(({ owes }) =>
     owes.some((owed) => owed.callId === callId && owed.isGrouped),
   )
 }
@@ -382,35 +382,35 @@ function completeGroups(control: ThreadControl, answered: OpenChild['owes'], now
 
 /** When owed children whose close event cannot be seen have to be looked for, or null. */
 export function nextCheckAt(control: ThreadControl): number | null {
-  const times = openChildren(control)
-    .filter(lookedFor(control))
+  const times = listOpenChildren(control)
+    .filter(needsCheck(control))
     .map((child) => child.nextCheckAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Children to look for now. */
-export function childrenToCheck(control: ThreadControl, now: Millis): readonly string[] {
-  return openChildren(control)
-    .filter(lookedFor(control))
+export function listChildrenToCheck(control: ThreadControl, now: Millis): readonly string[] {
+  return listOpenChildren(control)
+    .filter(needsCheck(control))
     .filter(({ nextCheckAt }) => nextCheckAt <= now)
     .map((child) => child.reference)
 }
 
 /** Numbers of the last reports that were taken of them. */
-export function reportsTaken(control: ThreadControl, references: readonly string[]): readonly number[] {
-  const open = openChildren(control)
+export function listReportNumbers(control: ThreadControl, references: readonly string[]): readonly number[] {
+  const open = listOpenChildren(control)
   return references.map((wanted) => open.find(({ reference }) => reference === wanted)?.reports ?? 0)
 }
 
 /** They were looked for: those that are closed are answered for, the others are looked for again, later. */
-export function childrenChecked(
+export function applyChildChecks(
   control: ThreadControl,
   checked: readonly string[],
   closed: readonly { readonly reference: string; readonly status: string }[],
   now: Millis,
 ): ThreadControl {
   const children = control.children.map((child) =>
-    child.state === 'open' && checked.includes(child.reference) ? postponed(child, now) : child,
+    child.state === 'open' && checked.includes(child.reference) ? postponeCheck(child, now) : child,
   )
   // Looking for them is history too, and must not keep the thread from continuing as new.
   const counted: ThreadControl = {
@@ -419,17 +419,17 @@ export function childrenChecked(
     childChecks: control.childChecks + 1,
     progressed: true,
   }
-  return closed.reduce<ThreadControl>((next, child) => childClosed(next, child, now), counted)
+  return closed.reduce<ThreadControl>((next, child) => applyChildClose(next, child, now), counted)
 }
 
 /** One that owes nothing is looked for when the next child would be refused, a few times; else whoever writes to it finds out. */
-function lookedFor(control: ThreadControl): (child: OpenChild) => boolean {
+function needsCheck(control: ThreadControl): (child: OpenChild) => boolean {
   const isFull = countChildren(control) >= LIMITS.openChildren
   return ({ observed, owes, checks }) =>
     !observed && (owes.length > 0 || (isFull && checks < LIMITS.childChecksAtFirst))
 }
 
-function postponed(child: OpenChild, now: Millis): OpenChild {
+function postponeCheck(child: OpenChild, now: Millis): OpenChild {
   const checks = child.checks + 1
   const doublings = Math.max(0, checks - LIMITS.childChecksAtFirst + 1)
   const delay = Math.min(LIMITS.childCheckFirst * 2 ** doublings, LIMITS.childCheckLast)
@@ -437,15 +437,15 @@ function postponed(child: OpenChild, now: Millis): OpenChild {
 }
 
 /** The call that takes what the child says, or null. A message that cannot be sent is learned of by its own call. */
-function callTaking(
+function findTakingCall(
   control: ThreadControl,
   { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },
   { kind }: CallReport,
 ): string | null {
-  const taking = allCalls(stepOf(control.run)?.calls ?? []).find((call) => {
+  const taking = listCalls(stepOf(control.run)?.calls ?? []).find((call) => {
     if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return false
     const waits = call.wait.blocking || (call.state === 'addressed' && kind === 'closed')
-    return waits && invocations.includes(call.id) && missingFrom(call.wait).includes(reference)
+    return waits && invocations.includes(call.id) && listMissing(call.wait).includes(reference)
   })
   return taking?.id ?? null
 }

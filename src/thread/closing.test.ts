@@ -3,18 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl, run, started } from '../../test/support/control-states.js'
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { advance } from './advance.js'
-import { activityFailed } from './apply.js'
+import { applyActivityFailure } from './apply.js'
 import { carry, restore, shouldContinueAsNew } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { applyOperations } from './operations.js'
-import { reportAnnounced, reportDelivered } from './reports.js'
+import { applyAnnouncement, applyDeliveredReport } from './reports.js'
 import type { Ending } from './run.js'
-import { childTold, settled } from './settling.js'
+import { removeFromCascade, applySettle } from './settling.js'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 const parent = { threadId: 'p', callId: 'pc' }
@@ -45,10 +45,10 @@ function ends(
     const queued = current.queue.length
     current = during[action.kind]?.(current) ?? current
     delete during[action.kind]
-    if (action.kind === 'settle') current = settled(current, { ...action, queued }, NOW)
-    if (action.kind === 'deliverReport') current = reportDelivered(current, action.due, answer)
-    if (action.kind === 'announceReport') current = reportAnnounced(current, world.parent ?? 'told')
-    if (action.kind === 'cancelChild') current = childTold(current, action.reference)
+    if (action.kind === 'settle') current = applySettle(current, { ...action, queued }, NOW)
+    if (action.kind === 'deliverReport') current = applyDeliveredReport(current, action.due, answer)
+    if (action.kind === 'announceReport') current = applyAnnouncement(current, world.parent ?? 'told')
+    if (action.kind === 'cancelChild') current = removeFromCascade(current, action.reference)
     told.push(name)
     if (action.kind === 'close') return { control: current, told }
     current = advance(JSON.parse(JSON.stringify(current)) as ThreadControl)
@@ -177,7 +177,7 @@ describe('a resumable child', () => {
   })
 
   test('T7 a run that was blocked for a day answers for what it could not drain', () => {
-    const control = activityFailed(advance(asked(resumable(), 'm')), 'timed_out')
+    const control = applyActivityFailure(advance(asked(resumable(), 'm')), 'timed_out')
     expect(ends(control).told).toEqual(['settle blocked -', 'deliver blocked call-m', 'announce 1 call-m'])
   })
 
@@ -190,7 +190,7 @@ describe('a resumable child', () => {
       outcome: 'blocked',
       request: { id: 'v', kind: 'variables' },
     } as const
-    const blocked = modelAnswered(
+    const blocked = applyModelAnswer(
       { ...running, invocations: ['pc'] },
       { side: 'a', asked: false, toolFirst: false, drain },
       answer,
@@ -267,9 +267,9 @@ describe('a resumable child that is terminated', () => {
 test('T7 a report is carried until it is announced', () => {
   const due = { ending: ENDED, invocations: ['pc'], closes: false }
   const answer = { type: 'delivered', kind: 'result', messageId: 'r' } as const
-  const delivered = reportDelivered(resumable(ended), due, answer)
+  const delivered = applyDeliveredReport(resumable(ended), due, answer)
   const history = { events: 9999, bytes: 0, began: 0, signals: 0, suggested: true }
-  const done = settled(delivered, { ending: ENDED, close: null, queued: 0 }, NOW)
+  const done = applySettle(delivered, { ending: ENDED, close: null, queued: 0 }, NOW)
   for (const control of [delivered, done]) {
     expect(shouldContinueAsNew(control, history)).toBe(true)
     const carried = restore(JSON.parse(JSON.stringify(carry(control))) as CarriedControl, control.start)

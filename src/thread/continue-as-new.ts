@@ -34,7 +34,7 @@ export interface HistoryFacts {
 }
 
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
-  if (mayNot(control)) return false
+  if (cannotContinueAsNew(control)) return false
   // Signals that were all skipped are no progress, and a run refuses its 10,001st all the same (T10).
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
@@ -52,13 +52,13 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
  * would continue as new where the thread did not (docs/decisions/0052).
  */
 export function restsAtBound(control: ThreadControl, history: HistoryFacts): boolean {
-  if (mayNot(control) || !control.progressed) return false
+  if (cannotContinueAsNew(control) || !control.progressed) return false
   const ends = control.queue.length === 0 && control.run !== null && endingOf(control) !== null
   return ends && isAbove(history, ENDS_BELOW)
 }
 
 /** Tells come before anything else, so that they need no share of the carried state. */
-function mayNot({ terminating, closing, tells }: ThreadControl): boolean {
+function cannotContinueAsNew({ terminating, closing, tells }: ThreadControl): boolean {
   return terminating || closing !== null || tells.length > 0
 }
 
@@ -233,8 +233,8 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
     childrenInAll: children,
     stopped: reopened.stopped === true,
     children: [
-      ...reopened.open.map((child) => openAgain(child, now)),
-      ...reopened.deferred.map(deferredAgain),
+      ...reopened.open.map((child) => reopenChild(child, now)),
+      ...reopened.deferred.map(reopenDeferred),
     ],
     effects: reopened.effects.map(([id, dueAt]) => ({ id, dueAt })),
     request: requestOf(reopened),
@@ -252,12 +252,12 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
 }
 
 /** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */
-function openAgain({ invocations, ...child }: ReopenedThread['open'][number], now: Millis): OpenChild {
+function reopenChild({ invocations, ...child }: ReopenedThread['open'][number], now: Millis): OpenChild {
   const owes = invocations.map((callId) => ({ callId, isGrouped: false }))
   return { state: 'open', ...child, owes, observed: false, checks: 0, nextCheckAt: now }
 }
 
-function deferredAgain({ child, supplied, ...asked }: ReopenedThread['deferred'][number]): DeferredChild {
+function reopenDeferred({ child, supplied, ...asked }: ReopenedThread['deferred'][number]): DeferredChild {
   const expiresAt = asked.requestedAt + LIMITS.deferredChild
   return { state: 'deferred', ...child, ...asked, expiresAt, request: supplied ? 'supplied' : 'open' }
 }

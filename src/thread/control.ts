@@ -11,7 +11,7 @@ import type { InlineMessage } from '../protocol/activities.js'
 import type { ClosedChild, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
-import type { ToldOperation } from '../protocol/operations.js'
+import type { OutboundOperation } from '../protocol/operations.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import type { LastRun, PendingItem, ScheduledItem, PreparedChild } from '../protocol/status.js'
 import type { Run } from './run.js'
@@ -42,7 +42,7 @@ export interface ThreadControl {
   readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
   /** Operations on other threads, told one by one, in order. */
-  readonly tells: readonly Tell[]
+  readonly tells: readonly OutboundSignal[]
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
   readonly activated: readonly Side[]
   /** Calls of the parent that this thread has taken and not answered yet. */
@@ -51,7 +51,7 @@ export interface ThreadControl {
   readonly reports: number
   readonly childChecks: number
   /** After a reset: what a recorded step has met and nobody has answered. */
-  readonly late: LateMessages | null
+  readonly late: PostponedMessages | null
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem<Millis>[]
   /** Effects whose activity failed for good, until a settle has told so. */
@@ -109,7 +109,7 @@ export interface Report {
 }
 
 /** What a run of its own answers, behind those that are recorded: its numbers go on from theirs. */
-interface LateMessages {
+interface PostponedMessages {
   readonly runs: number
   readonly settles: number
   readonly reports: number
@@ -118,9 +118,9 @@ interface LateMessages {
 }
 
 /** An operation on another thread. */
-export interface Tell {
+export interface OutboundSignal {
   readonly to: string
-  readonly operation: ToldOperation
+  readonly operation: OutboundOperation
 }
 
 /** A child of the thread: from the request for its variables, or from its rows, until its parent knows how it ended. */

@@ -8,9 +8,9 @@ import {
   withStarted,
 } from '../../test/support/child-states.js'
 import { NOW } from '../../test/support/control-states.js'
-import { childCancelled, messageLost, waitCut, waitExpired } from './child-calls.js'
-import { childrenToStop, stopForwarded } from './calls.js'
-import { acceptReport, childClosed } from './children.js'
+import { markChildCancelled, onMessageLost, interruptWait, expireWait } from './child-calls.js'
+import { listChildrenToStop, markStopForwarded } from './calls.js'
+import { acceptReport, applyChildClose } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
@@ -21,16 +21,16 @@ const call = (control: ThreadControl): Call => {
   if (found === undefined) throw new Error('Expected a call, got none.')
   return found
 }
-const expired = (control: ThreadControl): ThreadControl => waitExpired(control, 'c0', NOW + 500)
+const expired = (control: ThreadControl): ThreadControl => expireWait(control, 'c0', NOW + 500)
 const cut = (control: ThreadControl): ThreadControl => ({
-  ...waitCut(control, call(control), NOW),
+  ...interruptWait(control, call(control), NOW),
   run: null,
 })
 
 describe('a timeout', () => {
   test('nothing happens before its time, and nothing without one', () => {
     const waiting = withStarted({ timeout: 500 })
-    expect(waitExpired(waiting, 'c0', NOW + 499)).toBe(waiting)
+    expect(expireWait(waiting, 'c0', NOW + 499)).toBe(waiting)
     const patient = withStarted()
     expect(expired(patient)).toBe(patient)
   })
@@ -40,7 +40,7 @@ describe('a timeout', () => {
     expect(control.children).toEqual([])
     expect(nextAction(control)).toMatchObject({ kind: 'cancelLate', reference: 'k' })
     expect(nextAction({ ...control, terminating: true }).kind).toBe('cancelLate')
-    const cancelled = childCancelled(control, 'c0', 'k')
+    const cancelled = markChildCancelled(control, 'c0', 'k')
     expect(nextAction(cancelled)).toMatchObject({
       kind: 'completeCall',
       by: { kind: 'children', reports: [{ reference: 'k', report: { kind: 'timed_out' } }] },
@@ -57,7 +57,7 @@ describe('a timeout', () => {
 
   test('what came in time is kept', () => {
     const some = acceptReport(withStarted({ references: ['k', 'l'], timeout: 500 }), report(), NOW)
-    const control = childCancelled(expired(some), 'c0', 'l')
+    const control = markChildCancelled(expired(some), 'c0', 'l')
     expect(nextAction(control)).toMatchObject({
       by: {
         reports: [
@@ -66,7 +66,7 @@ describe('a timeout', () => {
         ],
       },
     })
-    expect(waitExpired(control, 'c0', NOW + 900)).toBe(control)
+    expect(expireWait(control, 'c0', NOW + 900)).toBe(control)
   })
 
   test('T7 resumable children of a group that are late are told of together', () => {
@@ -85,8 +85,8 @@ describe('an interrupt', () => {
     const some = acceptReport(withStarted({ references: ['k', 'l', 'm'] }), report({ reference: 'l' }), NOW)
     const control = stopped(some)
     expect(nextAction(control)).toMatchObject({ kind: 'stopChildren', references: ['k', 'm'] })
-    const told = stopForwarded(control, 'c0', ['k', 'm'])
-    expect(childrenToStop(call(told))).toEqual([])
+    const told = markStopForwarded(control, 'c0', ['k', 'm'])
+    expect(listChildrenToStop(call(told))).toEqual([])
     expect(nextAction(told).kind).toBe('settle')
   })
 
@@ -105,12 +105,12 @@ describe('a call that is cut', () => {
     ['a report', acceptReport(withStarted(), report(), NOW), { kind: 'report', id: 'k:report:1' }],
     [
       'a close',
-      childClosed(withStarted(), { reference: 'k', status: 'terminated' }, NOW),
+      applyChildClose(withStarted(), { reference: 'k', status: 'terminated' }, NOW),
       { kind: 'child_closed', reference: 'k', status: 'terminated' },
     ],
     [
       'a message that was lost',
-      messageLost(withAddressed(), { callId: 'c0', reference: 'k', status: 'not_found' }, NOW),
+      onMessageLost(withAddressed(), { callId: 'c0', reference: 'k', status: 'not_found' }, NOW),
       { kind: 'child_closed', reference: 'k' },
     ],
   ] as const)('T7 %s that it did not take is an item', (_what, control, item) => {

@@ -2,20 +2,32 @@ import { describe, expect, test } from 'vitest'
 import { owing, preparedChild, report } from '../../test/support/child-states.js'
 import { idleControl, NOW, resultOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { callAnswered, callPending, openRequests, responded, responseRefusal } from './call-answers.js'
-import { acceptReport, childExpired, deferredOpened, deferredStarted, expiryFailed } from './children.js'
+import {
+  applyCallResult,
+  applyPendingCall,
+  listOpenRequests,
+  applyResponse,
+  responseRefusal,
+} from './call-answers.js'
+import {
+  acceptReport,
+  applyChildExpiry,
+  openDeferred,
+  applyDeferredStart,
+  postponeExpiry,
+} from './children.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { DeferredChild, ThreadControl } from './control.js'
-import { comesDue, nextAction, nextDueAt } from './next-action.js'
+import { applyDueTimes, nextAction, nextDueAt } from './next-action.js'
 
 const EXPIRES = NOW + LIMITS.deferredChild
 const child = preparedChild('k')
 const operations = [{ kind: 'defer_child', requestId: 'env_1', child, expiresAt: EXPIRES }] as const
-const busy = callAnswered(withCalls('ask', 'work'), 'c0', resultOf('failed', { operations }), NOW)
+const busy = applyCallResult(withCalls('ask', 'work'), 'c0', resultOf('failed', { operations }), NOW)
 const idle: ThreadControl = { ...busy, run: null }
 const answer = { id: 'env_1', names: ['API_KEY'] }
-const supplied = responded(idle, answer, NOW)
+const supplied = applyResponse(idle, answer, NOW)
 
 function first({ children }: ThreadControl): DeferredChild {
   const found = children.find((one) => one.state === 'deferred')
@@ -29,7 +41,9 @@ describe('a subagent that lacks variables', () => {
   test('the call that asked for it is done, and its request is open', () => {
     const deferred = { state: 'deferred', requestId: 'env_1', callId: 'c0', ...child, request: 'open' }
     expect(busy).toMatchObject({ children: [deferred], childrenInAll: 1 })
-    expect(openRequests(busy)).toEqual([{ id: 'env_1', kind: 'variables', toolName: null, requestedAt: NOW }])
+    expect(listOpenRequests(busy)).toEqual([
+      { id: 'env_1', kind: 'variables', toolName: null, requestedAt: NOW },
+    ])
     expect(nextAction(busy)).toMatchObject({ kind: 'executeTool', call: { id: 'c1' } })
   })
 
@@ -47,9 +61,9 @@ describe('a subagent that lacks variables', () => {
       status: 'waiting_input',
       next: 'complete',
     } as const
-    const waiting = callPending(busy, 'c1', pending, NOW)
+    const waiting = applyPendingCall(busy, 'c1', pending, NOW)
     for (const control of [idle, busy, waiting])
-      expect(nextAction(responded(control, answer, NOW))).toMatchObject({
+      expect(nextAction(applyResponse(control, answer, NOW))).toMatchObject({
         kind: 'startDeferred',
         deferred: { reference: 'k' },
       })
@@ -61,16 +75,16 @@ describe('a subagent that lacks variables', () => {
   })
 
   test('T7 once started it is owed as every child, also when its report comes first', () => {
-    const opened = deferredOpened(supplied, first(supplied), NOW)
+    const opened = openDeferred(supplied, first(supplied), NOW)
     expect(opened.children).toMatchObject([{ reference: 'k', owes: owing('c0') }])
-    const running = deferredStarted(opened, first(supplied), SEEN)
+    const running = applyDeferredStart(opened, first(supplied), SEEN)
     expect(running.children).toMatchObject([{ state: 'open', observed: true }])
-    const early = deferredStarted(acceptReport(opened, report(), NOW), first(supplied), SEEN)
+    const early = applyDeferredStart(acceptReport(opened, report(), NOW), first(supplied), SEEN)
     expect(early).toMatchObject({ children: [], queue: [{ kind: 'report' }] })
   })
 
   test('it is carried as it is', () => {
-    for (const control of [idle, supplied, comesDue(idle, EXPIRES)]) {
+    for (const control of [idle, supplied, applyDueTimes(idle, EXPIRES)]) {
       const carried = JSON.parse(JSON.stringify(carry(control))) as CarriedControl
       expect(restore(carried, control.start).children).toEqual(control.children)
     }
@@ -78,30 +92,30 @@ describe('a subagent that lacks variables', () => {
 })
 
 describe('a request that nobody answers', () => {
-  const expired = comesDue(idle, EXPIRES)
+  const expired = applyDueTimes(idle, EXPIRES)
 
   test('its time is waited for with one timer', () => {
     expect(nextDueAt(idle, NOW)).toBe(EXPIRES)
     expect(nextDueAt({ ...idle, effects: [{ id: 'e', dueAt: NOW + 5 }] }, NOW)).toBe(NOW + 5)
     expect(nextDueAt(supplied, NOW)).toBeNull()
     expect(nextDueAt({ ...idle, terminating: true }, NOW)).toBeNull()
-    expect(comesDue(idle, EXPIRES - 1)).toBe(idle)
+    expect(applyDueTimes(idle, EXPIRES - 1)).toBe(idle)
   })
 
   test('T7 it expires in the store, and its parent is told', () => {
     expect(nextAction(expired)).toMatchObject({ kind: 'expireChild', deferred: { requestId: 'env_1' } })
-    const told = childExpired(expired, 'env_1', 'm', EXPIRES)
+    const told = applyChildExpiry(expired, 'env_1', 'm', EXPIRES)
     expect(told).toMatchObject({ children: [], queue: [{ kind: 'report', id: 'm' }] })
-    expect(openRequests(told)).toEqual([])
+    expect(listOpenRequests(told)).toEqual([])
   })
 
   test('an answer that came first wins', () => {
-    expect(nextAction(responded(expired, answer, NOW)).kind).toBe('startDeferred')
-    expect(nextAction(childExpired(expired, 'env_1', null, EXPIRES)).kind).toBe('startDeferred')
+    expect(nextAction(applyResponse(expired, answer, NOW)).kind).toBe('startDeferred')
+    expect(nextAction(applyChildExpiry(expired, 'env_1', null, EXPIRES)).kind).toBe('startDeferred')
   })
 
   test('a store that cannot be asked is asked again', () => {
-    const again = expiryFailed(expired, 'env_1', EXPIRES)
+    const again = postponeExpiry(expired, 'env_1', EXPIRES)
     expect(nextAction(again).kind).toBe('wait')
     expect(nextDueAt(again, EXPIRES)).toBe(EXPIRES + LIMITS.childCheckLast)
   })
@@ -109,5 +123,5 @@ describe('a request that nobody answers', () => {
 
 test('an answer to a request of nobody changes nothing', () => {
   const control = idleControl()
-  expect(responded(control, answer, NOW).children).toEqual([])
+  expect(applyResponse(control, answer, NOW).children).toEqual([])
 })

@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { callOf, openChildOf, preparedChild, report } from '../../test/support/child-states.js'
 import { NOW, idleControl, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
-import { childStarted, childrenPrepared, messagePrepared } from './child-calls.js'
+import { applyChildStart, applyPreparedChildren, applyPreparedMessage } from './child-calls.js'
 import { acceptReport } from './children.js'
 import type { ThreadControl } from './control.js'
-import { earlyAnswer, earlyReportKept, earlyReportsOf } from './reset.js'
+import { findEarlyAnswer, keepEarlyReport, takeEarlyReports } from './reset.js'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 
 function prepared(control: ThreadControl, blocking = true): ThreadControl {
   const children = [preparedChild('k', { resumable: true })]
-  return childrenPrepared(control, 'c0', { type: 'children', children, group: false, blocking }, NOW)
+  return applyPreparedChildren(control, 'c0', { type: 'children', children, group: false, blocking }, NOW)
 }
 
 function written(control: ThreadControl, blocking = true): ThreadControl {
   const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking } as const
-  return messagePrepared(control, 'c0', message, NOW)
+  return applyPreparedMessage(control, 'c0', message, NOW)
 }
 
 const idleChild = (): ThreadControl => ({
@@ -28,7 +28,7 @@ describe('after a Temporal reset', () => {
   test('T7 a report that came before its child is the result of the call', () => {
     const early = prepared(reset(withCalls('ask')))
     expect(early).toMatchObject({ earlyReports: [], queue: [], children: [{ owes: [], reports: 1 }] })
-    const started = childStarted(early, { callId: 'c0', reference: 'k', isObserved: false }, NOW)
+    const started = applyChildStart(early, { callId: 'c0', reference: 'k', isObserved: false }, NOW)
     expect(callOf(started)).toMatchObject({
       state: 'reported',
       wait: { reports: [{ reference: 'k', report: { kind: 'result', messageId: 'k:report:1' } }] },
@@ -79,22 +79,22 @@ describe('what is kept', () => {
   })
 
   test('a report that comes again is kept once', () => {
-    const once = earlyReportKept(idleControl(), report())
-    expect(earlyReportKept(once, report()).earlyReports).toEqual(once.earlyReports)
+    const once = keepEarlyReport(idleControl(), report())
+    expect(keepEarlyReport(once, report()).earlyReports).toEqual(once.earlyReports)
   })
 
   test('T7 the reports of one child are taken once and in their order; those of others stay', () => {
     const said = [report(), report({ reference: 'other' }), report({ report: 2, messageId: 'r2' })]
-    const { early, rest } = earlyReportsOf(said.reduce(earlyReportKept, idleControl()), 'k')
+    const { early, rest } = takeEarlyReports(said.reduce(keepEarlyReport, idleControl()), 'k')
     expect(early).toMatchObject([{ report: 1 }, { report: 2, messageId: 'r2' }])
     expect(rest.earlyReports).toMatchObject([{ reference: 'other' }])
-    expect(earlyReportsOf(rest, 'k').early).toEqual([])
+    expect(takeEarlyReports(rest, 'k').early).toEqual([])
   })
 
   test('T7 only a report that names the call answers its message', () => {
-    const control = earlyReportKept(idleControl(), report({ invocations: ['c0'] }))
-    expect(earlyAnswer(control, { reference: 'k', callId: 'c0' })).toMatchObject({ reference: 'k' })
-    expect(earlyAnswer(control, { reference: 'k', callId: 'c1' })).toBeUndefined()
-    expect(earlyAnswer(control, { reference: 'other', callId: 'c0' })).toBeUndefined()
+    const control = keepEarlyReport(idleControl(), report({ invocations: ['c0'] }))
+    expect(findEarlyAnswer(control, { reference: 'k', callId: 'c0' })).toMatchObject({ reference: 'k' })
+    expect(findEarlyAnswer(control, { reference: 'k', callId: 'c1' })).toBeUndefined()
+    expect(findEarlyAnswer(control, { reference: 'other', callId: 'c0' })).toBeUndefined()
   })
 })

@@ -7,20 +7,20 @@ import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import {
-  effectGivenUp,
-  effectRan,
-  effectRemoved,
-  effectScheduled,
-  effectsDue,
-  givenUpTold,
+  giveUpEffect,
+  completeEffect,
+  removeEffect,
+  scheduleEffect,
+  queueDueEffects,
+  forgetGivenUp,
   nextEffectAt,
 } from './operations.js'
-import { settled } from './settling.js'
+import { applySettle } from './settling.js'
 import { snapshotOf } from './snapshot.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
 const scheduled = (control: ThreadControl, ...due: readonly (readonly [string, number])[]): ThreadControl =>
-  due.reduce((next, [id, after]) => effectScheduled(next, { id, dueAt: NOW + after }), control)
+  due.reduce((next, [id, after]) => scheduleEffect(next, { id, dueAt: NOW + after }), control)
 const codes = (control: ThreadControl): readonly unknown[] =>
   control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))
 
@@ -42,28 +42,28 @@ describe('a scheduled effect', () => {
   })
 
   test('T3 what is due moves into the inbox, the earliest first', () => {
-    const due = effectsDue(two, NOW + 20)
+    const due = queueDueEffects(two, NOW + 20)
     expect(ids(due)).toEqual(['early', 'late'])
     expect(due.effects).toEqual([])
-    expect(effectsDue(two, NOW)).toBe(two)
+    expect(queueDueEffects(two, NOW)).toBe(two)
   })
 
   test('it may be scheduled anew and removed, due or not', () => {
     expect(scheduled(two, ['early', 30]).effects).toHaveLength(2)
-    expect(effectRemoved(two, 'early').effects).toMatchObject([{ id: 'late' }])
-    const due = effectsDue(two, NOW + 10)
-    expect(ids(effectRemoved(due, 'early'))).toEqual([])
+    expect(removeEffect(two, 'early').effects).toMatchObject([{ id: 'late' }])
+    const due = queueDueEffects(two, NOW + 10)
+    expect(ids(removeEffect(due, 'early'))).toEqual([])
     expect(scheduled(due, ['early', 40])).toMatchObject({
       queue: [],
       effects: [{ id: 'late' }, { id: 'early' }],
     })
-    expect(effectRemoved(two, 'nothing')).toBe(two)
+    expect(removeEffect(two, 'nothing')).toBe(two)
   })
 
   test('an id of a message is no id of an effect', () => {
     const queued = acceptMessage(idleControl(), { messageId: 'early' }, NOW)
-    expect(ids(effectsDue(scheduled(queued, ['early', 1]), NOW + 1))).toEqual(['early', 'early'])
-    expect(effectRemoved(queued, 'early').queue).toHaveLength(1)
+    expect(ids(queueDueEffects(scheduled(queued, ['early', 1]), NOW + 1))).toEqual(['early', 'early'])
+    expect(removeEffect(queued, 'early').queue).toHaveLength(1)
   })
 
   test('the five hundred and first is refused with a warning', () => {
@@ -85,20 +85,20 @@ describe('a scheduled effect', () => {
   test('what finds no room in the inbox stays due', () => {
     const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
     const full = scheduled(idleControl({}, { queue }), ['early', 1])
-    expect(effectsDue(full, NOW + 1)).toBe(full)
+    expect(queueDueEffects(full, NOW + 1)).toBe(full)
     expect(nextEffectAt(full, NOW + 1)).toBeNull()
   })
 })
 
 describe('a due effect', () => {
-  const due = effectsDue(scheduled(idleControl(), ['e', 1]), NOW + 1)
+  const due = queueDueEffects(scheduled(idleControl(), ['e', 1]), NOW + 1)
 
   test('it runs without a run, and what waits behind it follows', () => {
     const queued = advance(acceptMessage(due, { messageId: 'm' }, NOW))
     expect(queued.run).toBeNull()
     expect(nextAction(queued)).toEqual({ kind: 'runEffect', effectId: 'e' })
     const operations = [{ kind: 'queue_message', id: 'n', role: 'user' }] as const
-    const ran = advance(effectRan(queued, { id: 'e', operations }, NOW))
+    const ran = advance(completeEffect(queued, { id: 'e', operations }, NOW))
     expect(ids(ran)).toEqual(['m', 'n'])
     expect(nextAction(ran).kind).toBe('callModel')
   })
@@ -107,7 +107,7 @@ describe('a due effect', () => {
     const running = { ...due, run: run(), runs: 1, plan: withCalls('work').plan }
     const operations = [{ kind: 'queue_tool', id: 'c', name: 'work' }] as const
     const stopping = acceptStop(running, undefined)
-    expect(ids(effectRan(stopping, { id: 'e', operations }, NOW))).toEqual(['c'])
+    expect(ids(completeEffect(stopping, { id: 'e', operations }, NOW))).toEqual(['c'])
   })
 
   test('it runs between two steps, never within one', () => {
@@ -118,7 +118,7 @@ describe('a due effect', () => {
   })
 
   test('T3 a model call drains what waits before it only', () => {
-    const before = effectsDue(
+    const before = queueDueEffects(
       scheduled(acceptMessage(idleControl(), { messageId: 'm' }, NOW), ['e', 1]),
       NOW + 1,
     )
@@ -132,28 +132,28 @@ describe('a due effect', () => {
   })
 
   test('T3 one that cannot be carried out waits to be told of', () => {
-    const given = effectGivenUp(due, 'e')
+    const given = giveUpEffect(due, 'e')
     expect(given).toMatchObject({ queue: [], givenUp: ['e'] })
-    const carried = restore(carry(effectGivenUp(given, 'f')), given.start)
+    const carried = restore(carry(giveUpEffect(given, 'f')), given.start)
     expect(carried.givenUp).toEqual(['e', 'f'])
-    expect(givenUpTold(carried, ['e']).givenUp).toEqual(['f'])
+    expect(forgetGivenUp(carried, ['e']).givenUp).toEqual(['f'])
   })
 
   test('those that wait to be told of are bounded', () => {
     const ids = Array.from({ length: LIMITS.givenUpEffects + 1 }, (_, index) => `e${index}`)
-    const given = ids.reduce(effectGivenUp, due)
+    const given = ids.reduce(giveUpEffect, due)
     expect(given.givenUp).toEqual(ids.slice(1))
   })
 
   test('telling of one ends no run, and takes nothing from the queue', () => {
     const queue = [message('m'), { kind: 'variables', id: 'v', queuedAt: NOW }] as const
     const control = { ...idleControl({}, { queue, stopped: true }), run: run() }
-    const told = settled(control, { ending: null, close: null, queued: 2 }, NOW)
+    const told = applySettle(control, { ending: null, close: null, queued: 2 }, NOW)
     expect(told).toEqual({ ...control, settles: 1, registered: true, progressed: true })
   })
 
   test('T8 nothing becomes due in a thread that ends', () => {
     const ending = { ...scheduled(idleControl(), ['e', 1]), terminating: true }
-    expect(effectsDue(ending, NOW + 1)).toBe(ending)
+    expect(queueDueEffects(ending, NOW + 1)).toBe(ending)
   })
 })

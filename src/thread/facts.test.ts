@@ -3,7 +3,7 @@ import { idleControl } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'
-import { factsSent, factsToSend, hasStored, withFacts, withWarning } from './facts.js'
+import { forgetSentFacts, listFactsToSend, hasStored, withFacts, withWarning } from './facts.js'
 
 const stepFact = (number: number) => fact('step.completed', { step: number, reason: null })
 const filled = (count: number): ThreadControl =>
@@ -24,7 +24,7 @@ test('beyond a hundred facts are counted only', () => {
   const control = withFacts(filled(LIMITS.waitingFacts - 1), stepFact(1), stepFact(2), stepFact(3))
   expect(control.facts).toHaveLength(LIMITS.waitingFacts)
   expect(control.factsDropped).toBe(2)
-  expect(factsToSend(control).at(-1)).toEqual({
+  expect(listFactsToSend(control).at(-1)).toEqual({
     type: 'runtime.warning',
     payload: { code: 'facts_dropped', count: 2 },
   })
@@ -42,21 +42,21 @@ test('facts that are long are bounded by their bytes', () => {
 
 test('without a loss only the facts are sent', () => {
   const control = filled(3)
-  expect(factsToSend(control)).toBe(control.facts)
+  expect(listFactsToSend(control)).toBe(control.facts)
 })
 
 test('facts that were decided meanwhile wait for the next activity', () => {
   const sent = withFacts(filled(LIMITS.waitingFacts), stepFact(100))
   const meanwhile = withFacts(sent, stepFact(101))
-  const control = factsSent(meanwhile, sent.facts, sent.factsDropped)
+  const control = forgetSentFacts(meanwhile, sent.facts, sent.factsDropped)
   expect(control.facts).toEqual([])
   expect(control.factsDropped).toBe(1)
-  expect(factsSent(withFacts(control, stepFact(102)), control.facts, 0).facts).toEqual([stepFact(102)])
+  expect(forgetSentFacts(withFacts(control, stepFact(102)), control.facts, 0).facts).toEqual([stepFact(102)])
 })
 
 test('equal facts are told apart when they were sent', () => {
   const sent = withFacts(idleControl(), stepFact(1))
-  expect(factsSent(withFacts(sent, stepFact(1)), sent.facts, 0).facts).toEqual([stepFact(1)])
+  expect(forgetSentFacts(withFacts(sent, stepFact(1)), sent.facts, 0).facts).toEqual([stepFact(1)])
 })
 
 test('a warning is a code and a sentence', () => {

@@ -40,7 +40,7 @@ function isQueueChange({ type }: Fact): boolean {
 }
 
 /** What the next activity stores: the facts, and how many did not fit. */
-export function factsToSend(control: ThreadControl): readonly Fact[] {
+export function listFactsToSend(control: ThreadControl): readonly Fact[] {
   if (control.factsDropped === 0) return control.facts
   const dropped = fact('runtime.warning', { code: 'facts_dropped', count: control.factsDropped })
   return [...control.facts, dropped]
@@ -52,7 +52,11 @@ export function hasStored(answer: { readonly type: string; readonly untold?: tru
 }
 
 /** Forgets the facts that an activity has stored; those decided meanwhile wait for the next one. */
-export function factsSent(control: ThreadControl, sent: readonly Fact[], droppedSent: number): ThreadControl {
+export function forgetSentFacts(
+  control: ThreadControl,
+  sent: readonly Fact[],
+  droppedSent: number,
+): ThreadControl {
   const stored = new Set(sent)
   return {
     ...control,
@@ -74,22 +78,22 @@ export function withWarning(control: ThreadControl, code: WarningCode, message: 
  */
 
 /** The end of a turn; only the end of a judged step belongs to that step. */
-export function sideCompleted(scope: EventScope, side: Side, reason: string | null): Fact {
+export function sideCompletedFact(scope: EventScope, side: Side, reason: string | null): Fact {
   return fact('side.completed', { side, reason }, scope)
 }
 
 /** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */
-export function turnLeft(control: ThreadControl, reason: string | null): ThreadControl {
+export function leaveTurn(control: ThreadControl, reason: string | null): ThreadControl {
   const { run } = control
   if (run === null || run.turn.kind === 'starting') return control
   return {
-    ...withFacts(control, sideCompleted({ runId: runIdOf(run.number) }, run.side, reason)),
+    ...withFacts(control, sideCompletedFact({ runId: runIdOf(run.number) }, run.side, reason)),
     run: { ...run, turn: restartTurn(run.turn) },
   }
 }
 
 /** The new agent acts next, with a turn of its own; its plan comes with its first model call. */
-export function handedOff(control: ThreadControl, agent: string, side: Side): ThreadControl {
+export function switchAgent(control: ThreadControl, agent: string, side: Side): ThreadControl {
   const { run } = control
   const next = { ...control, agent, plan: null, activated: [] }
   if (run === null) return next
@@ -100,6 +104,6 @@ export function handedOff(control: ThreadControl, agent: string, side: Side): Th
 }
 
 /** Every step has all seven phases, in order, also when it was cut. */
-export function remainingPhases(step: Step, scope: EventScope): Fact[] {
+export function listRemainingPhases(step: Step, scope: EventScope): Fact[] {
   return ([5, 6, 7] as const).filter((phase) => phase > step.phase).map((phase) => phaseFact(phase, scope))
 }

@@ -2,13 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { NOW, USAGE, endOf, plan, resultOf, runOf, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { advance } from './advance.js'
-import { callAnswered, callPending, frameAnswered, frameBegins, kindAnswered } from './call-answers.js'
-import { callInFlight } from './calls.js'
+import {
+  applyCallResult,
+  applyPendingCall,
+  applyFrameAnswer,
+  beginFrame,
+  applyToolKind,
+} from './call-answers.js'
+import { findCallInFlight } from './calls.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction } from './next-action.js'
 import { stepOf } from './run.js'
-import { withCutStep } from './settling.js'
+import { interruptStep } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
 
 /** The prompt that the call in flight calls has answered with these calls. */
@@ -17,7 +23,7 @@ function framed(control: ThreadControl, ...names: readonly string[]): ThreadCont
   if (action.kind !== 'callPrompt') throw new Error(`Expected a prompt to be called, got ${action.kind}.`)
   const calls = names.map((name, index) => ({ id: `${action.call.id}_${index}`, name }))
   const answer = { type: 'answered', text: true, calls, usage: USAGE } as const
-  return frameAnswered(frameBegins(control), action.frame, answer, NOW)
+  return applyFrameAnswer(beginFrame(control), action.frame, answer, NOW)
 }
 
 const one = framed(withCalls('draft', 'work'), 'work', 'ask')
@@ -37,16 +43,16 @@ describe('a prompt that is called as a tool', () => {
       promptPath: ['clerk', 'writer'],
       depth: 1,
     })
-    const second = callAnswered(one, 'c0_0', resultOf(), NOW)
+    const second = applyCallResult(one, 'c0_0', resultOf(), NOW)
     expect(nextAction(second)).toMatchObject({ kind: 'prepareChild', call: { id: 'c0_1' }, depth: 1 })
-    const both = callAnswered(second, 'c0_1', resultOf(), NOW)
+    const both = applyCallResult(second, 'c0_1', resultOf(), NOW)
     expect(nextAction(both)).toMatchObject({
       kind: 'completeCall',
       call: { id: 'c0' },
       by: { kind: 'frame', frame: { callId: 'c0', prompt: 'writer', depth: 1 } },
       depth: 0,
     })
-    expect(nextAction(callAnswered(both, 'c0', resultOf(), NOW))).toMatchObject({
+    expect(nextAction(applyCallResult(both, 'c0', resultOf(), NOW))).toMatchObject({
       call: { id: 'c1' },
       depth: 0,
     })
@@ -59,23 +65,26 @@ describe('a prompt that is called as a tool', () => {
   })
 
   test('phase 5 is marked once, before the nested step', () => {
-    const begun = frameBegins(withCalls('draft'))
+    const begun = beginFrame(withCalls('draft'))
     expect(begun.facts.at(-1)).toMatchObject({ type: 'step.phase', payload: { phase: 5 } })
-    expect(frameBegins(begun)).toBe(begun)
+    expect(beginFrame(begun)).toBe(begun)
   })
 
   test('a stop tool inside a frame ends no turn', () => {
     const finishing = plan({ stopTool: 'work', sessionStop: 'ask' })
     const nested = framed({ ...withCalls('draft'), plan: finishing }, 'work', 'ask')
-    const done = ['c0_0', 'c0_1', 'c0'].reduce((next, id) => callAnswered(next, id, resultOf(), NOW), nested)
+    const done = ['c0_0', 'c0_1', 'c0'].reduce(
+      (next, id) => applyCallResult(next, id, resultOf(), NOW),
+      nested,
+    )
     expect(advance(done).run).toMatchObject({ phase: { kind: 'between_steps' } })
   })
 
   test('errors of nested calls are not counted', () => {
     const failed = resultOf('failed', { errorDigest: 'x' })
-    expect(callAnswered(one, 'c0_0', failed, NOW).run?.repeatedError).toBeNull()
-    const done = callAnswered(callAnswered(one, 'c0_0', failed, NOW), 'c0_1', failed, NOW)
-    expect(callAnswered(done, 'c0', failed, NOW).run?.repeatedError).toEqual({ digest: 'x', count: 1 })
+    expect(applyCallResult(one, 'c0_0', failed, NOW).run?.repeatedError).toBeNull()
+    const done = applyCallResult(applyCallResult(one, 'c0_0', failed, NOW), 'c0_1', failed, NOW)
+    expect(applyCallResult(done, 'c0', failed, NOW).run?.repeatedError).toEqual({ digest: 'x', count: 1 })
   })
 
   test('an answer without calls completes the frame', () => {
@@ -101,8 +110,8 @@ describe('depth', () => {
   })
 
   test('a prompt too deep that an activity names ends the run', () => {
-    const id = callInFlight(stepOf(deepest.run)?.calls ?? [])?.call.id ?? ''
-    expect(endOf(kindAnswered(deepest, id, { kind: 'prompt', prompt: 'writer' }))?.reason).toBe('blocked')
+    const id = findCallInFlight(stepOf(deepest.run)?.calls ?? [])?.call.id ?? ''
+    expect(endOf(applyToolKind(deepest, id, { kind: 'prompt', prompt: 'writer' }))?.reason).toBe('blocked')
   })
 
   test('calls that take too much of the carried state end the run', () => {
@@ -115,8 +124,8 @@ describe('depth', () => {
 })
 
 describe('the end of a nested call is that of its run', () => {
-  const ending = (answer: Parameters<typeof frameAnswered>[2]): unknown =>
-    frameAnswered(withCalls('draft'), { callId: 'c0', prompt: 'writer' }, answer, NOW).run
+  const ending = (answer: Parameters<typeof applyFrameAnswer>[2]): unknown =>
+    applyFrameAnswer(withCalls('draft'), { callId: 'c0', prompt: 'writer' }, answer, NOW).run
 
   test('a nested model that fails ends the run', () => {
     expect(ending({ type: 'end', reason: 'model_failed', outcome: 'failed' })).toMatchObject({
@@ -138,7 +147,7 @@ describe('the end of a nested call is that of its run', () => {
     const stopped = acceptStop(one, undefined)
     expect(nextAction(stopped)).toMatchObject({ kind: 'settle', ending: { reason: 'stopped' } })
     expect(
-      stepOf(withCutStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW).run)
+      stepOf(interruptStep(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }, NOW).run)
         ?.calls,
     ).toEqual([])
   })
@@ -157,7 +166,7 @@ describe('what is being done', () => {
       status: 'waiting_permission',
       next: 'execute',
     } as const
-    expect(statusOf(callPending(one, 'c0_0', { type: 'pending', ...request }, NOW))).toBe(
+    expect(statusOf(applyPendingCall(one, 'c0_0', { type: 'pending', ...request }, NOW))).toBe(
       'waiting_permission',
     )
   })
@@ -165,24 +174,24 @@ describe('what is being done', () => {
 
 describe('a name that the plan does not have', () => {
   test('the workflow goes on with what the activity said', () => {
-    const prompt = kindAnswered(withCalls('hidden'), 'c0', { kind: 'prompt', prompt: 'elsewhere' })
+    const prompt = applyToolKind(withCalls('hidden'), 'c0', { kind: 'prompt', prompt: 'elsewhere' })
     expect(nextAction(prompt)).toMatchObject({ kind: 'callPrompt', frame: { prompt: 'elsewhere', depth: 1 } })
     expect(doingOf(prompt)).toBe('model elsewhere')
     expect(nextAction(framed(prompt, 'work'))).toMatchObject({ kind: 'executeTool', tool: undefined })
-    const child = kindAnswered(withCalls('hidden'), 'c0', { kind: 'subagent', agent: 'helper' })
+    const child = applyToolKind(withCalls('hidden'), 'c0', { kind: 'subagent', agent: 'helper' })
     expect(nextAction(child)).toMatchObject({ kind: 'prepareChild' })
   })
 
   test.each([[{ kind: 'function', timeout: 1 }], [{ kind: 'hand_off', agent: 'boss' }]] as const)(
     'what would be asked for without end ends the run: %j',
     (tool) => {
-      expect(endOf(kindAnswered(withCalls('hidden'), 'c0', tool))?.reason).toBe('blocked')
+      expect(endOf(applyToolKind(withCalls('hidden'), 'c0', tool))?.reason).toBe('blocked')
     },
   )
 
   test('an activity says what a name is once', () => {
     const prompt = { kind: 'prompt', prompt: 'writer' } as const
-    const twice = kindAnswered(kindAnswered(withCalls('hidden'), 'c0', prompt), 'c0', prompt)
+    const twice = applyToolKind(applyToolKind(withCalls('hidden'), 'c0', prompt), 'c0', prompt)
     expect(endOf(twice)?.reason).toBe('blocked')
   })
 })

@@ -17,14 +17,14 @@ import { threadStartProblem } from '../protocol/message-problems.js'
 import type { RemoveQueued, Respond, ThreadStart } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import { advance } from './advance.js'
-import { frameAnswered, responded, responseRefusal } from './call-answers.js'
+import { applyFrameAnswer, applyResponse, responseRefusal } from './call-answers.js'
 import { acceptReport } from './children.js'
 import { carry, reopenThread, restore, initialControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import * as inbox from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
-import { acceptOperations, itemRemoved, removalRefusal } from './operations.js'
+import { acceptOperations, removeQueuedItem, removalRefusal } from './operations.js'
 import { stepOf } from './run.js'
 import { snapshotOf } from './snapshot.js'
 
@@ -175,8 +175,8 @@ describe('T10 whatever a signal, update or start carries', { timeout: 60_000 }, 
         const [answers, removes] = [responseRefusal(state, input), removalRefusal(state, input)]
         expect([null, 'Request.Invalid', 'Request.NotFound']).toContain(answers)
         expect([null, 'Item.Invalid', 'Item.NotFound']).toContain(removes)
-        if (answers === null) expectUnharmed(responded(state, input as Respond, NOW))
-        if (removes === null) expectUnharmed(itemRemoved(state, input as RemoveQueued))
+        if (answers === null) expectUnharmed(applyResponse(state, input as Respond, NOW))
+        if (removes === null) expectUnharmed(removeQueuedItem(state, input as RemoveQueued))
       }),
       { numRuns: 2000 },
     )
@@ -198,8 +198,8 @@ describe('T10 whatever a signal, update or start carries', { timeout: 60_000 }, 
         const given = answer as Exclude<CallModelAnswer, { readonly type: 'terminated' }>
         if ((given.type as string) === 'terminated') return
         const called = { side: 'a', asked: false, toolFirst: false, drain: state.queue } as const
-        if (frame === null) expectUnharmed(modelAnswered(state, called, given, NOW))
-        else if (stepOf(state.run) != null) expectUnharmed(frameAnswered(state, frame, given, NOW))
+        if (frame === null) expectUnharmed(applyModelAnswer(state, called, given, NOW))
+        else if (stepOf(state.run) != null) expectUnharmed(applyFrameAnswer(state, frame, given, NOW))
       }),
       { numRuns: 3000 },
     )

@@ -10,10 +10,10 @@ import {
   acceptStop,
   acceptTool,
   acceptUnknownSignal,
-  drainable,
-  drained,
+  listDrainable,
+  removeItems,
   enqueue,
-  removed,
+  removeItem,
 } from './inbox.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
@@ -129,7 +129,7 @@ describe('bounds', () => {
 
   test('what was drained makes room again', () => {
     const control = accept(idleControl(), { content: 'x'.repeat(4000) }, { messageId: 'a' })
-    const emptied = drained(control, control.queue)
+    const emptied = removeItems(control, control.queue)
     expect(emptied.queueBytes).toBe(0)
     expect(emptied.queue).toEqual([])
   })
@@ -147,7 +147,7 @@ describe('tools and variables', () => {
   test('a message and a tool of one id are two items', () => {
     const both = acceptTool(accept(idleControl(), { messageId: 'x' }), { toolCallId: 'x', name: 'work' }, NOW)
     expect(both.queue).toHaveLength(2)
-    expect(removed(both, 'message', 'x').queue).toMatchObject([{ kind: 'tool' }])
+    expect(removeItem(both, 'message', 'x').queue).toMatchObject([{ kind: 'tool' }])
     expect(acceptTool(both, { toolCallId: 'x', name: 'work' }, NOW).queue).toHaveLength(2)
   })
 
@@ -190,14 +190,14 @@ describe('draining', () => {
       NOW,
     )
     const queued = accept(control, { messageId: 'b' })
-    expect(drainable(queued)).toMatchObject([{ id: 'a' }])
-    expect(drainable(idleControl())).toEqual([])
+    expect(listDrainable(queued)).toMatchObject([{ id: 'a' }])
+    expect(listDrainable(idleControl())).toEqual([])
   })
 
   test('T3 what came during the step stays in order', () => {
     const control = accept(idleControl(), { messageId: 'a' }, { messageId: 'b' })
     const later = accept(control, { messageId: 'c' })
-    expect(ids(drained(later, control.queue))).toEqual(['c'])
+    expect(ids(removeItems(later, control.queue))).toEqual(['c'])
   })
 })
 

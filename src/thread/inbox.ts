@@ -18,7 +18,7 @@ import {
 import { OUR_IDS } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
-import { allCalls } from './calls.js'
+import { listCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
 import { stepOf } from './run.js'
@@ -37,7 +37,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
     if (invocation === undefined)
       return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined })
     // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
-    return newestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true }))
+    return keepNewestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true }))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
@@ -47,7 +47,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
 
 /** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
 export function acceptContinue(control: ThreadControl, now: Millis): ThreadControl {
-  const going = reviving({ ...control, stopped: false })
+  const going = reviveRun({ ...control, stopped: false })
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
   return enqueue(numbered, { kind: 'continue', id, queuedAt: now }, { clearsStop: true })
@@ -59,21 +59,23 @@ export function acceptTool(control: ThreadControl, input: unknown, now: Millis):
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
   // Its sender repeats it, and it is at work.
-  if (allCalls(stepOf(control.run)?.calls ?? []).some((call) => call.id === id)) return control
+  if (listCalls(stepOf(control.run)?.calls ?? []).some((call) => call.id === id)) return control
   return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
 }
 
 /** Takes a `setEnv` signal. */
 export function acceptSetEnv(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = setEnvProblem(input)
-  return problem === undefined ? variablesSet(control, now) : withWarning(control, 'set_env_skipped', problem)
+  return problem === undefined
+    ? onVariablesSet(control, now)
+    : withWarning(control, 'set_env_skipped', problem)
 }
 
 /**
  * Variables were stored. What a run was blocked for is looked for again: the stop flag goes, and a step is asked for. A
  * run under way may just find one missing: the item waits for how it ends. Where nothing is blocked nothing happens.
  */
-export function variablesSet(control: ThreadControl, now: Millis): ThreadControl {
+export function onVariablesSet(control: ThreadControl, now: Millis): ThreadControl {
   const blocked = control.request !== null
   if (!blocked && control.run === null) return control
   const going = blocked ? { ...control, stopped: false } : control
@@ -136,12 +138,12 @@ export function enqueue(
     stopped: control.stopped && !clearsStop,
     closing: control.closing === null ? null : { ...control.closing, settled: false },
   }
-  const waiting = clearsStop ? reviving(queued) : queued
+  const waiting = clearsStop ? reviveRun(queued) : queued
   return withFacts(waiting, fact('queue.changed', { waiting: queued.queue.length }))
 }
 
 /** A run that ends blocked parks nothing of what came while it worked: that is the message which makes it try again. */
-function reviving(control: ThreadControl): ThreadControl {
+function reviveRun(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: { ...control.run, revives: true } }
 }
 
@@ -167,7 +169,7 @@ function hasRow(entry: QueueEntry): boolean {
 }
 
 /** Removes the items that a step has drained. */
-export function drained(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
+export function removeItems(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
   if (entries.length === 0) return control
   const keys = new Set(entries.map(keyOf))
   const leaving = control.queue.filter((entry) => keys.has(keyOf(entry)))
@@ -178,13 +180,13 @@ export function drained(control: ThreadControl, entries: readonly QueueEntry[]):
 }
 
 /** Removes the item of this kind and id, if it waits. */
-export function removed(control: ThreadControl, kind: QueueEntry['kind'], id: string): ThreadControl {
+export function removeItem(control: ThreadControl, kind: QueueEntry['kind'], id: string): ThreadControl {
   const entry = control.queue.find((queued) => queued.kind === kind && queued.id === id)
-  return entry === undefined ? control : drained(control, [entry])
+  return entry === undefined ? control : removeItems(control, [entry])
 }
 
 /** What one model call drains: everything up to the first item that it cannot take. */
-export function drainable({ queue }: ThreadControl): readonly QueueEntry[] {
+export function listDrainable({ queue }: ThreadControl): readonly QueueEntry[] {
   const stop = queue.findIndex(({ kind }) => kind === 'tool' || kind === 'effect')
   return stop === -1 ? queue : queue.slice(0, stop)
 }
@@ -272,7 +274,7 @@ function invocationOf({ start }: ThreadControl, message: QueueMessage): string |
 }
 
 /** What these items answer for. */
-export function queuedInvocations(entries: readonly QueueEntry[]): readonly string[] {
+export function listInvocations(entries: readonly QueueEntry[]): readonly string[] {
   return entries.flatMap((entry) =>
     entry.kind === 'message' && entry.invocation !== undefined ? [entry.invocation] : [],
   )
@@ -280,7 +282,7 @@ export function queuedInvocations(entries: readonly QueueEntry[]): readonly stri
 
 /** Remembers what items answered for that are in the queue no more. */
 export function withInvocations(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
-  const left = queuedInvocations(entries)
+  const left = listInvocations(entries)
   if (left.length === 0) return control
   return { ...control, invocations: [...new Set([...control.invocations, ...left])] }
 }
@@ -298,8 +300,8 @@ export function withoutInvocations(control: ThreadControl, named: readonly strin
 }
 
 /** They ride in each continue-as-new: a parent that sends so many waits for none but the newest. */
-function newestInvocations(control: ThreadControl): ThreadControl {
-  const known = [...new Set([...control.invocations, ...queuedInvocations(control.queue)])]
+function keepNewestInvocations(control: ThreadControl): ThreadControl {
+  const known = [...new Set([...control.invocations, ...listInvocations(control.queue)])]
   return withoutInvocations(control, known.slice(0, Math.max(0, known.length - LIMITS.invocations)))
 }
 

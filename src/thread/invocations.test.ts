@@ -4,8 +4,8 @@ import { LIMITS } from '../protocol/limits.js'
 import { carry, restore } from './continue-as-new.js'
 import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { acceptMessage, drained, firstMessage, queuedInvocations, removed, withQueue } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { acceptMessage, removeItems, firstMessage, listInvocations, removeItem, withQueue } from './inbox.js'
+import { applyModelAnswer } from './model-answers.js'
 import { applyOperations } from './operations.js'
 
 const PARENT = { parent: { threadId: 'p', callId: 'pc' } }
@@ -51,12 +51,15 @@ describe('an invocation whose message leaves the queue', () => {
   const queued = accept(child(), ask('m'), ask('n'))
 
   test('T7 a drained one is remembered', () => {
-    expect(drained(queued, queued.queue.slice(0, 1)).invocations).toEqual(['call-m'])
-    expect(drained(queued, queued.queue).invocations).toEqual(['call-m', 'call-n'])
+    expect(removeItems(queued, queued.queue.slice(0, 1)).invocations).toEqual(['call-m'])
+    expect(removeItems(queued, queued.queue).invocations).toEqual(['call-m', 'call-n'])
   })
 
   test('T7 a removed one is remembered', () => {
-    expect(removed(queued, 'message', 'n')).toMatchObject({ invocations: ['call-n'], queue: [{ id: 'm' }] })
+    expect(removeItem(queued, 'message', 'n')).toMatchObject({
+      invocations: ['call-n'],
+      queue: [{ id: 'm' }],
+    })
     const taken = applyOperations(queued, [{ kind: 'remove_queued', id: 'm' }], NOW)
     expect(taken.invocations).toEqual(['call-m'])
   })
@@ -75,20 +78,20 @@ describe('an invocation whose message leaves the queue', () => {
 
   test('one that several messages carry is remembered once', () => {
     const twice = accept(child(), ask('m', 'c'), ask('n', 'c'))
-    expect(drained(twice, twice.queue).invocations).toEqual(['c'])
+    expect(removeItems(twice, twice.queue).invocations).toEqual(['c'])
   })
 
   test('T7 a run without a definition has taken its messages', () => {
     const answer = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
     const control = { ...queued, run: run({ planning: 'unknown', steps: 0 }) }
-    const ended = modelAnswered(control, { ...asked(), drain: queued.queue }, answer, NOW)
+    const ended = applyModelAnswer(control, { ...asked(), drain: queued.queue }, answer, NOW)
     expect(ended).toMatchObject({ invocations: ['call-m', 'call-n'], queue: [] })
   })
 
   test('T7 a run whose only message was refused ends, and does not vanish', () => {
     const control = { ...queued, run: run({ steps: 0 }) }
     const answer = { type: 'nothing_to_do', plan: plan() } as const
-    const refused = modelAnswered(control, { ...asked(), drain: queued.queue.slice(0, 1) }, answer, NOW)
+    const refused = applyModelAnswer(control, { ...asked(), drain: queued.queue.slice(0, 1) }, answer, NOW)
     expect(refused).toMatchObject({
       run: { phase: { ending: { reason: 'hook_blocked', outcome: 'failed' } } },
       invocations: ['call-m'],
@@ -102,10 +105,10 @@ describe('more of them than are carried', () => {
 
   test('T7 the newest are kept, wherever they are', () => {
     const full = accept(child(), ...calls)
-    const half = drained(full, full.queue.slice(0, 10))
+    const half = removeItems(full, full.queue.slice(0, 10))
     for (const control of [full, half]) {
       const more = accept({ ...control, stopped: true }, ask('more'))
-      const kept = [...more.invocations, ...queuedInvocations(more.queue)]
+      const kept = [...more.invocations, ...listInvocations(more.queue)]
       expect(kept).toEqual([...calls.slice(1).map(({ invocation }) => invocation), 'call-more'])
       expect([more.stopped, more.queue.length]).toEqual([false, control.queue.length + 1])
       expect(more.queueBytes).toBe(withQueue(more, more.queue).queueBytes)
@@ -121,7 +124,7 @@ describe('more of them than are carried', () => {
   test('all that are remembered take a small share of the carried state', () => {
     const longest = calls.map((call, index) => ({ ...call, invocation: `${index}`.padEnd(96, 'x') }))
     const full = accept(child(), ...longest)
-    const json = JSON.stringify(drained(full, full.queue).invocations)
+    const json = JSON.stringify(removeItems(full, full.queue).invocations)
     expect(json.length).toBeLessThan(7 * 1024)
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW, idleControl } from '../../test/support/control-states.js'
 import type { CallModelAnswer } from '../protocol/activities.js'
 import type { QueueEntry } from './control.js'
-import { lateBegins, lateSetAside } from './reset.js'
+import { resumePostponed, postponeMessages } from './reset.js'
 
 const numbers = { runs: 3, settles: 4, reports: 2 }
 const answer: CallModelAnswer = {
@@ -19,14 +19,14 @@ const taken = idleControl({}, { invocations: ['call of first', 'call of second']
 
 describe('messages that a recorded step met too early', () => {
   test('T7 are named by no report of a recorded run', () => {
-    const aside = lateSetAside(taken, drain, answer)
+    const aside = postponeMessages(taken, drain, answer)
     expect(aside.invocations).toEqual(['call of first'])
     expect(aside.late).toEqual({ ...numbers, invocations: ['call of second'] })
   })
 
   test('T3 get a run of their own, numbered behind all others', () => {
-    const control = { ...lateSetAside(taken, drain, answer), invocations: [], runs: 1, settles: 1 }
-    const begun = lateBegins(control, NOW)
+    const control = { ...postponeMessages(taken, drain, answer), invocations: [], runs: 1, settles: 1 }
+    const begun = resumePostponed(control, NOW)
     expect(begun).toMatchObject({ ...numbers, late: null, invocations: ['call of second'] })
     expect(begun.queue).toMatchObject([{ kind: 'continue' }])
   })
@@ -35,13 +35,13 @@ describe('messages that a recorded step met too early', () => {
     const late = { ...numbers, invocations: [] }
     const closing = { outcome: 'completed', reason: 'session_stop', cascade: [], settled: true } as const
     for (const busy of [idleControl({}, { late, terminating: true }), idleControl({}, { late, closing })])
-      expect(lateBegins(busy, NOW)).toBe(busy)
-    expect(lateBegins(idleControl({}, { late, stopped: true }), NOW).stopped).toBe(true)
+      expect(resumePostponed(busy, NOW)).toBe(busy)
+    expect(resumePostponed(idleControl({}, { late, stopped: true }), NOW).stopped).toBe(true)
   })
 
   test('an answer that says nothing of them changes nothing', () => {
     const { operations: _none, ...plain } = answer
-    expect(lateSetAside(taken, drain, plain)).toBe(taken)
-    expect(lateBegins(taken, NOW)).toBe(taken)
+    expect(postponeMessages(taken, drain, plain)).toBe(taken)
+    expect(resumePostponed(taken, NOW)).toBe(taken)
   })
 })

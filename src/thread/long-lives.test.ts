@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import { preparedChild, report } from '../../test/support/child-states.js'
 import { idleControl, NOW, plan, USAGE } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { callAnswered } from './call-answers.js'
-import { childrenPrepared, childStarted } from './child-calls.js'
+import { applyCallResult } from './call-answers.js'
+import { applyPreparedChildren, applyChildStart } from './child-calls.js'
 import { acceptReport } from './children.js'
 import { carry } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
-import { factsSent } from './facts.js'
+import { forgetSentFacts } from './facts.js'
 import { acceptMessage } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import type { Action } from './next-action.js'
-import { settled, withCutStep } from './settling.js'
+import { applySettle, interruptStep } from './settling.js'
 
 const ANSWERED = { type: 'result', outcome: 'succeeded' } as const
 
@@ -28,34 +28,34 @@ function life(subagents: number) {
         const asks = drain.length > 0 && subagents > 0
         const calls = asks ? Array.from({ length: subagents }, (_, index) => callOf(action, index)) : []
         const answer = { type: 'answered', text: !asks, calls, usage: USAGE, plan: plan() } as const
-        control = modelAnswered(control, { side, asked, toolFirst, drain }, answer, NOW)
+        control = applyModelAnswer(control, { side, asked, toolFirst, drain }, answer, NOW)
         break
       }
       case 'prepareChild': {
         const prepared = [preparedChild(`child-${children++}`)]
         const answer = { type: 'children', children: prepared, group: false, blocking: true } as const
-        control = childrenPrepared(control, action.call.id, answer, NOW)
+        control = applyPreparedChildren(control, action.call.id, answer, NOW)
         break
       }
       case 'startChildren': {
         const callId = action.call.id
         for (const { reference } of action.call.starting) {
-          control = childStarted(control, { callId, reference, isObserved: true }, NOW)
+          control = applyChildStart(control, { callId, reference, isObserved: true }, NOW)
           control = acceptReport(control, report({ reference, invocations: [callId] }), NOW)
         }
         break
       }
       case 'completeCall':
-        control = callAnswered(control, action.call.id, ANSWERED, NOW)
+        control = applyCallResult(control, action.call.id, ANSWERED, NOW)
         break
       case 'settle':
-        control = withCutStep(control, action.ending, NOW)
-        control = settled(control, { ...action, queued: control.queue.length }, NOW)
+        control = interruptStep(control, action.ending, NOW)
+        control = applySettle(control, { ...action, queued: control.queue.length }, NOW)
         break
       default:
         throw new Error(`Expected nothing but turns with subagents, got ${action.kind}.`)
     }
-    control = factsSent(control, control.facts, control.factsDropped)
+    control = forgetSentFacts(control, control.facts, control.factsDropped)
   }
 
   return {

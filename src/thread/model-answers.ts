@@ -10,12 +10,12 @@ import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/acti
 import { fact } from '../protocol/facts.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
-import { runEnded, used, waitAsked, withinBudget } from './apply.js'
+import { applyEnd, addUsage, applyWait, enforceStepBudget } from './apply.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
-import { drained } from './inbox.js'
+import { removeItems } from './inbox.js'
 import { applyOperations } from './operations.js'
-import { lateSetAside } from './reset.js'
+import { postponeMessages } from './reset.js'
 import { awaitAnswer, beginStep, endRun, forgetCall, leaveStep, restartTurn, setResumed } from './run.js'
 import type { CallResponse, ModelCall, Run, Step } from './run.js'
 import type { Millis } from '../protocol/time.js'
@@ -27,7 +27,7 @@ interface Called extends ModelCall {
 }
 
 /** The answer of a side's model call that had drained these entries. */
-export function modelAnswered(
+export function applyModelAnswer(
   control: ThreadControl,
   called: Called,
   answer: Answer,
@@ -35,41 +35,41 @@ export function modelAnswered(
 ): ThreadControl {
   switch (answer.type) {
     case 'activates':
-      return activating(control, called.side, answer, now)
+      return applyActivation(control, called.side, answer, now)
     case 'moved':
-      return movedTo(control, answer.plan)
+      return moveModelCall(control, answer.plan)
     case 'wait':
-      return waitAsked(drainTaken(control, called, answer), answer, madeAgain(called))
+      return applyWait(takeDrain(control, called, answer), answer, createRepeatedCall(called))
     case 'pending':
-      return modelPending(drainTaken(control, called, answer), called, answer, now)
+      return applyPendingModel(takeDrain(control, called, answer), called, answer, now)
     case 'end': {
-      const next = goingOn(control, called, answer)
-      return called.toolFirst ? toolSkipped(next, answer, now) : runEnded(next, answer, now)
+      const next = continueRun(control, called, answer)
+      return called.toolFirst ? skipTool(next, answer, now) : applyEnd(next, answer, now)
     }
     case 'refused':
       // Only the call of a frame can be refused.
-      return goingOn(control, called, answer)
+      return continueRun(control, called, answer)
     case 'nothing_to_do':
-      return nothingToDo(planned(control, called, answer), called, answer, now)
+      return applyNothingToDo(adoptPlan(control, called, answer), called, answer, now)
     case 'begun':
-      return runBegun(planned(control, called, answer), answer, now)
+      return applyRunBegin(adoptPlan(control, called, answer), answer, now)
     case 'interrupted':
-      return stepInterrupted(planned(control, called, answer), answer, now)
+      return applyInterruptedStep(adoptPlan(control, called, answer), answer, now)
     case 'answered':
-      return stepBegins(planned(control, called, answer), called.side, answer, now)
+      return applyStepAnswer(adoptPlan(control, called, answer), called.side, answer, now)
   }
 }
 
 /** What the model call had drained is in the transcript. */
-function drainTaken(control: ThreadControl, { drain }: Called, answer: Answer): ThreadControl {
+function takeDrain(control: ThreadControl, { drain }: Called, answer: Answer): ThreadControl {
   if (control.run === null) return control
-  const left = lateSetAside(drained(control, drain), drain, answer)
+  const left = postponeMessages(removeItems(control, drain), drain, answer)
   return { ...left, registered: true, progressed: true }
 }
 
 /** The run goes on from this answer: nothing is made again. */
-function goingOn(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
-  const taken = drainTaken(control, called, answer)
+function continueRun(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
+  const taken = takeDrain(control, called, answer)
   if (taken.run === null) return taken
   const planning = taken.run.planning === 'moved' ? 'unknown' : taken.run.planning
   return {
@@ -79,12 +79,12 @@ function goingOn(control: ThreadControl, called: Called, answer: Answer): Thread
   }
 }
 
-function planned(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
-  const next = goingOn(control, called, answer)
+function adoptPlan(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
+  const next = continueRun(control, called, answer)
   return next.run === null ? next : withPlan(next, called.side, answer)
 }
 
-function nothingToDo(
+function applyNothingToDo(
   control: ThreadControl,
   called: Called,
   answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
@@ -92,13 +92,13 @@ function nothingToDo(
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  if (hasBegun(run) || reportsNothing(control)) return refusedRun(control, called, answer, now)
+  if (hasBegun(run) || wouldReportNothing(control)) return endRefusedRun(control, called, answer, now)
   // A stop of a run that did nothing parks only what waits behind it.
   const stopped = control.stopped && control.queue.length > 0
   return applyOperations({ ...control, run: null, stopped }, answer.operations, now)
 }
 
-function runBegun(
+function applyRunBegin(
   control: ThreadControl,
   answer: Extract<Answer, { readonly type: 'begun' }>,
   now: Millis,
@@ -112,14 +112,14 @@ function runBegun(
   )
 }
 
-function stepInterrupted(
+function applyInterruptedStep(
   control: ThreadControl,
   answer: Extract<Answer, { readonly type: 'interrupted' }>,
   now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
   const run: Run = {
-    ...used(control.run, answer.usage),
+    ...addUsage(control.run, answer.usage),
     planning: 'known',
     stop: control.run.stop ?? 'run',
     turn: restartTurn(control.run.turn),
@@ -127,7 +127,7 @@ function stepInterrupted(
   return applyOperations({ ...control, run }, answer.operations, now)
 }
 
-function stepBegins(
+function applyStepAnswer(
   control: ThreadControl,
   side: Step['side'],
   answer: Extract<Answer, { readonly type: 'answered' }>,
@@ -136,18 +136,18 @@ function stepBegins(
   const { run, plan } = control
   if (run === null) return control
   const step = createStep(run, plan === null ? side : actualSide(plan, side), answer)
-  const counting: Run = { ...counted(used(run, answer.usage), step), planning: 'known' }
+  const counting: Run = { ...countStep(addUsage(run, answer.usage), step), planning: 'known' }
   const stepping = { ...control, run: beginStep(counting, step) }
-  return withinBudget(applyOperations(stepping, answer.operations, now))
+  return enforceStepBudget(applyOperations(stepping, answer.operations, now))
 }
 
 /** A side's model call is made again as it was, with nothing more in its drain. */
-function madeAgain({ side, asked, toolFirst, response }: Called): ModelCall {
+function createRepeatedCall({ side, asked, toolFirst, response }: Called): ModelCall {
   return { side, asked, toolFirst, ...(response === undefined ? {} : { response }) }
 }
 
 /** A side's model call waits for an answer from outside, and is made again with it. */
-function modelPending(
+function applyPendingModel(
   control: ThreadControl,
   called: Called,
   answer: PendingAnswer,
@@ -156,21 +156,21 @@ function modelPending(
   if (control.run === null) return control
   const { requestId, kind, status, next, plan, usage, operations } = answer
   const request = { requestId, kind, status, next, requestedAt: now }
-  const run = awaitAnswer(used(control.run, usage), madeAgain(called), request)
+  const run = awaitAnswer(addUsage(control.run, usage), createRepeatedCall(called), request)
   const waiting = { ...control, progressed: true, plan: plan ?? control.plan, run }
-  const answered = answer.answered === true ? modelResponded(waiting, { requestId }) : waiting
+  const answered = answer.answered === true ? respondToModel(waiting, { requestId }) : waiting
   return applyOperations(answered, operations, now)
 }
 
 /** The answer that a side's model call waited for: the same operation goes on. */
-export function modelResponded(control: ThreadControl, response: CallResponse): ThreadControl {
+export function respondToModel(control: ThreadControl, response: CallResponse): ThreadControl {
   const { run } = control
   if (run?.phase.kind !== 'pending') return control
   return { ...control, run: setResumed(leaveStep(run, { ...run.phase.call, response }), true) }
 }
 
 /** A side's model call is about to take what waits: from now on only what comes later revives the thread. */
-export function modelAsked(control: ThreadControl, drain: readonly QueueEntry[]): ThreadControl {
+export function forgetRevival(control: ThreadControl, drain: readonly QueueEntry[]): ThreadControl {
   const { run, queue } = control
   if (run?.revives === undefined || drain.length < queue.length) return control
   const { revives: _taken, ...asking } = run
@@ -178,7 +178,7 @@ export function modelAsked(control: ThreadControl, drain: readonly QueueEntry[])
 }
 
 /** The same call is made again, where its model is called. */
-function movedTo(control: ThreadControl, plan: Plan): ThreadControl {
+function moveModelCall(control: ThreadControl, plan: Plan): ThreadControl {
   if (control.run === null) return control
   return { ...control, plan, progressed: true, run: { ...control.run, planning: 'moved' } }
 }
@@ -187,17 +187,17 @@ function movedTo(control: ThreadControl, plan: Plan): ThreadControl {
  * What the run was started for was refused, or its prompt became active without anybody's having asked for a step: it has
  * begun in the store, with the immediate subagents of its prompt, and takes what came meanwhile or ends.
  */
-function refusedRun(
+function endRefusedRun(
   control: ThreadControl,
   { drain }: Called,
   answer: Extract<Answer, { readonly type: 'nothing_to_do' }>,
   now: Millis,
 ): ThreadControl {
   const asked = !drain.every(({ kind }) => kind === 'continue' || kind === 'variables')
-  if (asked || reportsNothing(control))
-    return runEnded(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
+  if (asked || wouldReportNothing(control))
+    return applyEnd(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
   if (control.queue.length > 0) return applyOperations(control, answer.operations, now)
-  return runEnded(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
+  return applyEnd(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
 }
 
 /** In the store: it has its row, which only a settle ends. After a handoff its plan is another one. */
@@ -206,21 +206,21 @@ function hasBegun({ planning, activations }: Run): boolean {
 }
 
 /** T7: a child whose message was refused has nothing to do and would never report, or only for a later one. */
-function reportsNothing({ start, queue, invocations }: ThreadControl): boolean {
+function wouldReportNothing({ start, queue, invocations }: ThreadControl): boolean {
   return start.resumable === false ? queue.length === 0 : invocations.length > 0
 }
 
 /** The side's prompt becomes active: nothing was drained, and the same step follows. */
-function activating(
+function applyActivation(
   control: ThreadControl,
   side: Step['side'],
   answer: Extract<Answer, { readonly type: 'activates' }>,
   now: Millis,
 ): ThreadControl {
   if (control.run === null) return control
-  const planned = { ...control, plan: answer.plan ?? control.plan, run: used(control.run, answer.usage) }
+  const planned = { ...control, plan: answer.plan ?? control.plan, run: addUsage(control.run, answer.usage) }
   const actual = planned.plan === null ? side : actualSide(planned.plan, side)
-  return withinBudget(applyOperations(activationBegins(planned, actual, answer), answer.operations, now))
+  return enforceStepBudget(applyOperations(beginActivation(planned, actual, answer), answer.operations, now))
 }
 
 /** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */
@@ -230,15 +230,15 @@ function hasLooked(answer: Answer): boolean {
 }
 
 /** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
-function toolSkipped(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
+function skipTool(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   const [first] = control.queue
-  const ended = runEnded(control, answer, now)
+  const ended = applyEnd(control, answer, now)
   const { run } = ended
   if (first?.kind !== 'tool' || answer.outcome === 'blocked' || run?.phase.kind !== 'ending') return ended
   const message = 'A queued tool was skipped, for its run could not begin.'
   const warning = fact('runtime.warning', { code: 'tool_skipped', message }, { toolCallId: first.id })
   const skipped = { ...ended, run: endRun(run, { ...run.phase.ending, tool: first.id }) }
-  return withFacts(drained(skipped, [first]), warning)
+  return withFacts(removeItems(skipped, [first]), warning)
 }
 
 function createStep(
@@ -259,7 +259,7 @@ function createStep(
   }
 }
 
-function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
+function countStep({ cutAnswers = 0, ...run }: Run, step: Step): Run {
   return {
     ...run,
     ...(step.cut === true && { cutAnswers: cutAnswers + 1 }),
@@ -275,7 +275,7 @@ function counted({ cutAnswers = 0, ...run }: Run, step: Step): Run {
 type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
 
 /** Nothing was drained, and no step counted: the calls are those of a step of their own, and the model is asked next. */
-function activationBegins(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
+function beginActivation(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
   if (control.run === null) return control
   const activations = (control.run.activations ?? 0) + 1
   const run: Run = { ...control.run, planning: 'known', activations }
@@ -290,7 +290,7 @@ function activationBegins(control: ThreadControl, side: Side, answer: Activates)
     handOff: null,
     forcedTurn: null,
   }
-  return activated({ ...control, registered: true, progressed: true, run: beginStep(run, step) }, side)
+  return markActivated({ ...control, registered: true, progressed: true, run: beginStep(run, step) }, side)
 }
 
 /** The plan that came with the answer of a side's model call, which may also tell that its prompt is active. */
@@ -299,10 +299,10 @@ function withPlan(control: ThreadControl, side: Side, answer: CallModelAnswer): 
   const planned = { ...control, plan }
   // Others did not come so far as to look for immediate subagents.
   if (answer.type !== 'answered' && answer.type !== 'interrupted') return planned
-  return activated(planned, plan === null ? side : actualSide(plan, side))
+  return markActivated(planned, plan === null ? side : actualSide(plan, side))
 }
 
 /** What starts with the side's prompt has started. */
-function activated(control: ThreadControl, side: Side): ThreadControl {
+function markActivated(control: ThreadControl, side: Side): ThreadControl {
   return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
 }

@@ -12,13 +12,13 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { changeCall } from './calls.js'
-import { childClosed } from './children.js'
+import { applyChildClose } from './children.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop } from './inbox.js'
 import { nextAction, workAction } from './next-action.js'
 import { endingOf, pauseRun } from './run.js'
 import type { Ending } from './run.js'
-import { settled } from './settling.js'
+import { applySettle } from './settling.js'
 
 const ENDED: Ending = { reason: 'session_stop', outcome: 'completed', sessionCall: 'c0' }
 
@@ -116,7 +116,7 @@ describe('a subagent', () => {
   })
 
   test('a reported call is completed', () => {
-    const closed = childClosed(waiting, { reference: 'k', status: 'failed' }, NOW)
+    const closed = applyChildClose(waiting, { reference: 'k', status: 'failed' }, NOW)
     expect(nextAction(closed)).toMatchObject({
       kind: 'completeCall',
       by: { kind: 'children', reports: [{ reference: 'k', report: { kind: 'closed' } }] },
@@ -150,7 +150,7 @@ describe('the end of a thread', () => {
   })
 
   test('T8 every owed child is told before the thread closes', () => {
-    const control = settled(waiting, { ending: ENDED, close, queued: 0 }, NOW)
+    const control = applySettle(waiting, { ending: ENDED, close, queued: 0 }, NOW)
     expect(nextAction(control)).toEqual({ kind: 'cancelChild', reference: 'k' })
   })
 

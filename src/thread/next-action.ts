@@ -13,14 +13,14 @@ import type { ChildReport } from '../protocol/messages.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
-import { callInFlight, childrenToStop } from './calls.js'
-import { childrenToCancel } from './child-calls.js'
-import { closedChildren, deferredAction, deferredDue, nextExpiryAt } from './children.js'
+import { findCallInFlight, listChildrenToStop } from './calls.js'
+import { listChildrenToCancel } from './child-calls.js'
+import { listClosedChildren, nextDeferredAction, markExpiredDeferred, nextExpiryAt } from './children.js'
 import type { DeferredAction } from './children.js'
-import type { Closing, QueueEntry, Tell, ThreadControl } from './control.js'
-import { drainable } from './inbox.js'
-import { effectsDue, nextEffectAt } from './operations.js'
-import { announcement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
+import type { Closing, QueueEntry, OutboundSignal, ThreadControl } from './control.js'
+import { listDrainable } from './inbox.js'
+import { queueDueEffects, nextEffectAt } from './operations.js'
+import { createAnnouncement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
 import type { DueReport } from './reports.js'
 import { endingOf, stepOf, workOf } from './run.js'
 import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
@@ -45,7 +45,7 @@ export type Action =
   /** A side's model call waits for an answer from outside. */
   | { readonly kind: 'awaitModel'; readonly side: Side }
   | { readonly kind: 'runEffect'; readonly effectId: string }
-  | { readonly kind: 'tell'; readonly tell: Tell }
+  | { readonly kind: 'tell'; readonly tell: OutboundSignal }
   | { readonly kind: 'deliverReport'; readonly due: DueReport }
   | { readonly kind: 'announceReport'; readonly report: ChildReport }
   | { readonly kind: 'settle'; readonly ending: Ending | null; readonly close: ThreadClose | null }
@@ -53,19 +53,19 @@ export type Action =
   | { readonly kind: 'close'; readonly closing: Closing }
 
 export function nextAction(control: ThreadControl): Action {
-  const child = childAction(callInFlight(stepOf(control.run)?.calls ?? [])?.call)
+  const child = childAction(findCallInFlight(stepOf(control.run)?.calls ?? [])?.call)
   if (child !== null) return child
   const [tell] = control.tells
   if (tell !== undefined) return { kind: 'tell', tell }
   const ending = endingOf(control)
   const close = closeOf(control, ending)
   if (close !== null) return closingAction(control, ending, close)
-  const deferred = deferredAction(control)
+  const deferred = nextDeferredAction(control)
   if (deferred !== null) return deferred
   const { run } = control
   if (run === null)
-    return idleAction(control) ?? effectAction(control) ?? closesAction(control) ?? { kind: 'wait' }
-  if (ending !== null) return stopForwarding(run) ?? runEndAction(control, ending)
+    return idleAction(control) ?? effectAction(control) ?? closedChildrenAction(control) ?? { kind: 'wait' }
+  if (ending !== null) return forwardStopAction(run) ?? runEndAction(control, ending)
   return run.phase.kind === 'waiting'
     ? { kind: 'waitUntil', until: run.phase.until }
     : workAction(control, run)
@@ -77,7 +77,7 @@ export function workAction(control: ThreadControl, run: Run): Action {
   const work = workOf(run)
   if (work.kind === 'stepping') return callAction(control, run, work.step)
   if (work.call !== null) return { kind: 'callModel', run, ...work.call, drain: [] }
-  return effectAction(control) ?? closesAction(control) ?? modelAction(control, run)
+  return effectAction(control) ?? closedChildrenAction(control) ?? modelAction(control, run)
 }
 
 function closeOf(control: ThreadControl, ending: Ending | null): ThreadClose | null {
@@ -93,22 +93,22 @@ function effectAction({ queue: [first], stopped }: ThreadControl): Action | null
 }
 
 /** The registry has to know before the model is told of it again. */
-function closesAction(control: ThreadControl): Action | null {
-  return closedChildren(control).length > 0 ? { kind: 'settle', ending: null, close: null } : null
+function closedChildrenAction(control: ThreadControl): Action | null {
+  return listClosedChildren(control).length > 0 ? { kind: 'settle', ending: null, close: null } : null
 }
 
 /** An interrupt reaches the children that a call waits for; their later reports are ordinary items. */
-function stopForwarding(run: Run): Action | null {
-  const call = callInFlight(stepOf(run)?.calls ?? [])?.call
+function forwardStopAction(run: Run): Action | null {
+  const call = findCallInFlight(stepOf(run)?.calls ?? [])?.call
   if (run.stop !== 'run_and_children' || call?.state !== 'waiting') return null
-  const references = childrenToStop(call)
+  const references = listChildrenToStop(call)
   return references.length === 0 ? null : { kind: 'stopChildren', call, references }
 }
 
 function modelAction(control: ThreadControl, run: Run): Action {
   // A run begins once: after a handoff the new agent's step finds the plan.
   const toolFirst = control.queue[0]?.kind === 'tool' && run.planning !== 'known' && run.began === 'not_yet'
-  const drain = drainable(control)
+  const drain = listDrainable(control)
   const asks = drain.some(({ kind }) => kind === 'continue' || kind === 'variables')
   const asked = asks || run.began === 'with_tool'
   return { kind: 'callModel', run, side: actingSide(control, run, drain), asked, toolFirst, drain }
@@ -156,13 +156,13 @@ function childAction(call: Call | undefined): ChildAction | null {
   if (call?.state === 'prepared') return { kind: 'startChildren', call }
   if (call?.state === 'addressed') return { kind: 'sendMessage', call }
   if (call?.state !== 'reported') return null
-  const [reference] = childrenToCancel(call)
+  const [reference] = listChildrenToCancel(call)
   return reference === undefined ? null : { kind: 'cancelLate', call, reference }
 }
 
 /** What the call in flight needs next. */
 function callAction(control: ThreadControl, run: Run, step: Step): CallAction | ChildAction {
-  const place = callInFlight(step.calls)
+  const place = findCallInFlight(step.calls)
   if (place === null) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
   const { call, frames } = place
   const child = childAction(call)
@@ -221,12 +221,12 @@ function answerOf({ blocking, references, reports }: ChildWait): Completion {
 
 /** The end of a run of a thread that stays open. */
 function runEndAction(control: ThreadControl, ending: Ending): Action {
-  return deliver(reportOfRun(control, ending)) ?? { kind: 'settle', ending, close: null }
+  return deliverAction(reportOfRun(control, ending)) ?? { kind: 'settle', ending, close: null }
 }
 
 /** What an idle thread owes its parent. */
 function idleAction(control: ThreadControl): Action | null {
-  return announce(control) ?? deliver(reportOfIdle(control))
+  return announceAction(control) ?? deliverAction(reportOfIdle(control))
 }
 
 /** The end of a thread. */
@@ -234,36 +234,36 @@ function closingAction(control: ThreadControl, ending: Ending | null, close: Thr
   const { report, closing, run } = control
   // It was made before the thread was to close, and tells of a run: that comes first.
   if (closing === null && report !== null && !report.closes && !report.announced)
-    return (run === null ? announce(control) : null) ?? { kind: 'settle', ending, close: null }
-  const last = deliver(reportOfClosing(control, ending))
+    return (run === null ? announceAction(control) : null) ?? { kind: 'settle', ending, close: null }
+  const last = deliverAction(reportOfClosing(control, ending))
   if (last !== null) return last
   if (closing === null || !closing.settled) return { kind: 'settle', ending, close }
   const [next] = closing.cascade
-  if (next === undefined) return announce(control) ?? { kind: 'close', closing }
-  return announce(control) ?? { kind: 'cancelChild', reference: next }
+  if (next === undefined) return announceAction(control) ?? { kind: 'close', closing }
+  return announceAction(control) ?? { kind: 'cancelChild', reference: next }
 }
 
-function deliver(due: ReturnType<typeof reportOfRun>): Action | null {
+function deliverAction(due: ReturnType<typeof reportOfRun>): Action | null {
   return due === null ? null : { kind: 'deliverReport', due }
 }
 
-function announce(control: ThreadControl): Action | null {
-  const report = announcement(control)
+function announceAction(control: ThreadControl): Action | null {
+  const report = createAnnouncement(control)
   return report === null ? null : { kind: 'announceReport', report }
 }
 
 /** What is due is an item, or marked; nothing else happens to it. */
-export function comesDue(control: ThreadControl, now: Millis): ThreadControl {
-  return deferredDue(effectsDue(control, now), now)
+export function applyDueTimes(control: ThreadControl, now: Millis): ThreadControl {
+  return markExpiredDeferred(queueDueEffects(control, now), now)
 }
 
 /** When something comes due next, or null. */
 export function nextDueAt(control: ThreadControl, now: Millis): number | null {
-  const times = [nextEffectAt(control, now), ends(control) ? null : nextExpiryAt(control)]
+  const times = [nextEffectAt(control, now), isClosing(control) ? null : nextExpiryAt(control)]
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? null : Math.min(...known)
 }
 
-function ends({ terminating, closing }: ThreadControl): boolean {
+function isClosing({ terminating, closing }: ThreadControl): boolean {
   return terminating || closing !== null
 }

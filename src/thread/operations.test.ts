@@ -15,18 +15,18 @@ import {
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { advance } from './advance.js'
-import { runEnded } from './apply.js'
-import { callAnswered } from './call-answers.js'
+import { applyEnd } from './apply.js'
+import { applyCallResult } from './call-answers.js'
 import type { ThreadControl } from './control.js'
 import { acceptStop, acceptTool } from './inbox.js'
-import { modelAnswered } from './model-answers.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { stepOf } from './run.js'
-import { cutTools, settled, withCutStep } from './settling.js'
+import { listInterruptedTools, applySettle, interruptStep } from './settling.js'
 
 const did = (control: ThreadControl, ...operations: readonly ThreadOperation[]): ThreadControl =>
-  callAnswered(control, 'c0', resultOf('succeeded', { operations }), NOW)
+  applyCallResult(control, 'c0', resultOf('succeeded', { operations }), NOW)
 const tool = (id: string, name = 'work') => ({ kind: 'queue_tool', id, name }) as const
 const handOff = { kind: 'hand_off', agent: 'boss' } as const
 
@@ -34,19 +34,19 @@ describe('a tool that was queued during a step', () => {
   test('it runs after the calls, before the stop tests', () => {
     const queued = did(withCalls('work', 'work'), tool('t1'))
     expect(advance(queued)).toBe(queued)
-    const next = callAnswered(queued, 'c1', resultOf(), NOW)
+    const next = applyCallResult(queued, 'c1', resultOf(), NOW)
     expect(stepOf(next.run)?.phase).toBe(5)
     expect(nextAction(advance(next))).toMatchObject({
       kind: 'executeTool',
       call: { id: 't1', queued: true },
       promptPath: ['clerk'],
     })
-    expect(stepOf(advance(callAnswered(next, 't1', resultOf(), NOW)).run)).toBeNull()
+    expect(stepOf(advance(applyCallResult(next, 't1', resultOf(), NOW)).run)).toBeNull()
   })
 
   test('it is judged as a call of the step', () => {
     const queued = did({ ...withCalls('work'), plan: plan({ sessionStop: 'close' }) }, tool('t1', 'close'))
-    expect(endOf(advance(callAnswered(queued, 't1', resultOf(), NOW)))).toMatchObject({
+    expect(endOf(advance(applyCallResult(queued, 't1', resultOf(), NOW)))).toMatchObject({
       reason: 'session_stop',
       sessionCall: 't1',
     })
@@ -65,14 +65,14 @@ describe('a tool that was queued during a step', () => {
   test('the call that queues it is not the last, and leaves phase 6', () => {
     const queued = did(withCalls('work'), tool('t1'))
     expect(stepOf(queued.run)).toMatchObject({ phase: 5, calls: [{ state: 'done' }, { id: 't1' }] })
-    expect(stepOf(callAnswered(queued, 't1', resultOf(), NOW).run)?.phase).toBe(6)
+    expect(stepOf(applyCallResult(queued, 't1', resultOf(), NOW).run)?.phase).toBe(6)
   })
 
   test('phase 6 is marked for a call whose tool is refused', () => {
     const many = Array.from({ length: LIMITS.queuedToolsPerStep }, (_, index) => tool(`t${index}`))
     const full = did(withCalls('work', 'work'), ...many)
-    const done = many.reduce((next, { id }) => callAnswered(next, id, resultOf(), NOW), full)
-    const last = callAnswered(done, 'c1', resultOf('succeeded', { operations: [tool('t50')] }), NOW)
+    const done = many.reduce((next, { id }) => applyCallResult(next, id, resultOf(), NOW), full)
+    const last = applyCallResult(done, 'c1', resultOf('succeeded', { operations: [tool('t50')] }), NOW)
     const phases = advance(last).facts.flatMap(({ payload }) => ('phase' in payload ? payload.phase : []))
     expect(phases).toEqual([6, 7])
   })
@@ -88,10 +88,10 @@ describe('a tool that was queued during a step', () => {
       operations: [tool('t1')],
     } as const
     const called = { side: 'a', asked: false, toolFirst: false, drain: [] } as const
-    const control = modelAnswered(started(), called, answer, NOW)
+    const control = applyModelAnswer(started(), called, answer, NOW)
     expect(nextAction(advance(control))).toMatchObject({ kind: 'executeTool', call: { id: 't1' } })
     // The response has text and no calls of its own: the turn ends.
-    expect(endOf(advance(callAnswered(control, 't1', resultOf(), NOW)))?.reason).toBe('stop_on_response')
+    expect(endOf(advance(applyCallResult(control, 't1', resultOf(), NOW)))?.reason).toBe('stop_on_response')
   })
 
   test('between steps and without a run it is an item', () => {
@@ -104,7 +104,7 @@ describe('a tool that was queued during a step', () => {
 
   test('at the end of a run it runs no more', () => {
     const end = { type: 'end', reason: 'model_failed', outcome: 'failed' } as const
-    const ending = runEnded(idleControl({}, { run: run() }), end, NOW)
+    const ending = applyEnd(idleControl({}, { run: run() }), end, NOW)
     expect(applyOperations(ending, [tool('t1')], NOW).queue).toEqual([])
   })
 })
@@ -113,7 +113,7 @@ describe('a tool of the inbox', () => {
   const queued = acceptTool(idleControl(), { toolCallId: 't1', name: 'work' }, NOW)
   const first = { side: 'a', asked: false, toolFirst: true, drain: [] } as const
   const begin = advance(queued)
-  const begun = advance(modelAnswered(begin, first, { type: 'begun', plan: plan() }, NOW))
+  const begun = advance(applyModelAnswer(begin, first, { type: 'begun', plan: plan() }, NOW))
 
   test('its run begins with a plan and no model call', () => {
     expect(begin.run?.trigger).toBe('tool')
@@ -135,7 +135,7 @@ describe('a tool of the inbox', () => {
 
   test('a step that was asked for follows, and the call is not judged', () => {
     const closing = { ...begun, plan: plan({ sessionStop: 'work', stopTool: 'work' }) }
-    const done = advance(callAnswered(closing, 't1', resultOf(), NOW))
+    const done = advance(applyCallResult(closing, 't1', resultOf(), NOW))
     expect(done.facts.some(({ type }) => type.startsWith('step.'))).toBe(false)
     expect(nextAction(done)).toMatchObject({ kind: 'callModel', asked: true, toolFirst: false })
   })
@@ -143,42 +143,44 @@ describe('a tool of the inbox', () => {
   test('one that hands over is followed by a step of the new agent', () => {
     const two = acceptTool(begun, { toolCallId: 't2', name: 'work' }, NOW)
     const result = resultOf('succeeded', { operations: [{ kind: 'hand_off', agent: 'boss' }] })
-    const handed = advance(callAnswered(two, 't1', result, NOW))
+    const handed = advance(applyCallResult(two, 't1', result, NOW))
     expect(handed).toMatchObject({ agent: 'boss', plan: null, queue: [{ id: 't2' }] })
     expect(nextAction(handed)).toMatchObject({ kind: 'callModel', toolFirst: false, asked: true })
   })
 
   test('between two steps it is run before the next one', () => {
     const during = acceptTool(withCalls('work'), { toolCallId: 't1', name: 'work' }, NOW)
-    const next = advance(callAnswered(during, 'c0', resultOf(), NOW))
+    const next = advance(applyCallResult(during, 'c0', resultOf(), NOW))
     expect(stepOf(next.run)).toMatchObject({ outside: true, number: 1, calls: [{ id: 't1' }] })
   })
 
   test('T3 a run that cannot begin ends with it, visibly', () => {
     const end = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
-    const ended = modelAnswered(begin, first, end, NOW)
+    const ended = applyModelAnswer(begin, first, end, NOW)
     expect(ended).toMatchObject({ queue: [], run: { phase: { ending: { reason: 'definition_missing' } } } })
     expect(ended.facts.at(-1)).toMatchObject({
       scope: { toolCallId: 't1' },
       payload: { code: 'tool_skipped' },
     })
     // Only the end of its run can give it a result.
-    expect(cutTools(ended, endOf(ended))).toEqual(['t1'])
-    const blocked = modelAnswered(begin, first, { ...end, outcome: 'blocked' }, NOW)
+    expect(listInterruptedTools(ended, endOf(ended))).toEqual(['t1'])
+    const blocked = applyModelAnswer(begin, first, { ...end, outcome: 'blocked' }, NOW)
     expect(blocked.queue).toHaveLength(1)
-    expect(cutTools(blocked, endOf(blocked))).toEqual([])
+    expect(listInterruptedTools(blocked, endOf(blocked))).toEqual([])
   })
 
   test('what was cut before it ran ends with its run', () => {
     const stopped = acceptStop(begun, undefined)
-    expect(cutTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null })).toEqual(['t1'])
-    expect(cutTools(callAnswered(begun, 't1', resultOf(), NOW), null)).toEqual([])
+    expect(
+      listInterruptedTools(stopped, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }),
+    ).toEqual(['t1'])
+    expect(listInterruptedTools(applyCallResult(begun, 't1', resultOf(), NOW), null)).toEqual([])
     // A call of a step has its place in the transcript already.
-    expect(cutTools(did(withCalls('work'), tool('t2')), null)).toEqual([])
+    expect(listInterruptedTools(did(withCalls('work'), tool('t2')), null)).toEqual([])
   })
 
   test('a stop cuts it without phases of a step', () => {
-    const cut = withCutStep(
+    const cut = interruptStep(
       acceptStop(begun, undefined),
       { reason: 'stopped', outcome: 'cancelled', sessionCall: null },
       NOW,
@@ -188,7 +190,7 @@ describe('a tool of the inbox', () => {
   })
 
   test('T3 what it queues runs after it', () => {
-    const more = callAnswered(begun, 't1', resultOf('succeeded', { operations: [tool('t2')] }), NOW)
+    const more = applyCallResult(begun, 't1', resultOf('succeeded', { operations: [tool('t2')] }), NOW)
     expect(nextAction(advance(more))).toMatchObject({ call: { id: 't2' }, promptPath: [] })
   })
 })
@@ -234,7 +236,7 @@ describe('a handoff', () => {
   test('a stop of the same step does not undo it', () => {
     const stopped = acceptStop(did(withCalls('work', 'work'), handOff), undefined)
     const ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
-    expect(withCutStep(stopped, ending, NOW).agent).toBe('boss')
+    expect(interruptStep(stopped, ending, NOW).agent).toBe('boss')
   })
 
   test('T3 a queued tool waits until the new agent has a plan', () => {
@@ -252,7 +254,7 @@ describe('what else a call may do', () => {
     const stopped = advance(did(withCalls('work', 'work'), { kind: 'stop_run' }))
     const ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
     expect(nextAction(stopped)).toEqual({ kind: 'settle', ending, close: null })
-    expect(settled(stopped, { ending, close: null, queued: 0 }, NOW).stopped).toBe(false)
+    expect(applySettle(stopped, { ending, close: null, queued: 0 }, NOW).stopped).toBe(false)
   })
 
   test('a forced turn is the next one', () => {

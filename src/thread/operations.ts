@@ -16,10 +16,10 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import type { ScheduledItem } from '../protocol/status.js'
 import { utf8Length } from '../protocol/values.js'
 import { changeStep } from './calls.js'
-import { childClosed } from './children.js'
-import type { QueueEntry, Tell, ThreadControl } from './control.js'
-import { handedOff, turnLeft, withFacts, withWarning } from './facts.js'
-import { acceptTool, drained, enqueue, hasRoom, removed, variablesSet } from './inbox.js'
+import { applyChildClose } from './children.js'
+import type { QueueEntry, OutboundSignal, ThreadControl } from './control.js'
+import { switchAgent, leaveTurn, withFacts, withWarning } from './facts.js'
+import { acceptTool, removeItems, enqueue, hasRoom, removeItem, onVariablesSet } from './inbox.js'
 import { endRun, isEnding, stepOf } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
@@ -28,46 +28,46 @@ export function applyOperations(
   operations: readonly ThreadOperation[] | undefined,
   now: Millis,
 ): ThreadControl {
-  return (operations ?? []).reduce((next, operation) => applied(next, operation, now), control)
+  return (operations ?? []).reduce((next, operation) => applyOperation(next, operation, now), control)
 }
 
-function applied(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
+function applyOperation(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
   switch (operation.kind) {
     case 'queue_message': {
       const { id, role } = operation
       return enqueue(control, { kind: 'message', id, role, queuedAt: now })
     }
     case 'queue_tool':
-      return toolQueued(control, operation, now)
+      return queueTool(control, operation, now)
     case 'schedule_effect':
-      return effectScheduled(control, operation)
+      return scheduleEffect(control, operation)
     case 'remove_effect':
-      return effectRemoved(control, operation.id)
+      return removeEffect(control, operation.id)
     case 'remove_queued':
-      return removed(control, 'message', operation.id)
+      return removeItem(control, 'message', operation.id)
     case 'set_env':
-      return variablesSet(control, now)
+      return onVariablesSet(control, now)
     case 'hand_off':
-      return handOffAsked(control, operation.agent)
+      return requestHandOff(control, operation.agent)
     case 'force_turn':
       return changeStep(control, (step) => ({ ...step, forcedTurn: operation.side }))
     case 'stop_run':
-      return runStopped(control)
+      return stopRun(control)
     case 'terminate':
       return { ...control, terminating: true }
     case 'tell':
-      return tellAdded(control, operation)
+      return addOutbound(control, operation)
     // The call that asked for the child takes it, and the step that met the messages takes those.
     case 'defer_child':
     case 'came_late':
       return control
     case 'child_closed':
-      return childClosed(control, operation, now)
+      return applyChildClose(control, operation, now)
   }
 }
 
 /** A tool of a step runs after its calls. At the end of a run, whose settle gives it its result, it runs no more. */
-function toolQueued(
+function queueTool(
   control: ThreadControl,
   { id, name }: { readonly id: string; readonly name: string },
   now: Millis,
@@ -95,7 +95,7 @@ function toolQueued(
 }
 
 /** As a stop, but the thread is not parked. */
-function runStopped(control: ThreadControl): ThreadControl {
+function stopRun(control: ThreadControl): ThreadControl {
   const { run } = control
   if (run === null || (run.phase.kind === 'ending' && !run.phase.isInterrupted)) return control
   return { ...control, run: endRun(run, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }) }
@@ -106,26 +106,26 @@ export function acceptOperations(control: ThreadControl, input: unknown, now: Mi
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
   const { operations } = input as Operations
-  return operationsTaken(control, operations, now)
+  return takeOperations(control, operations, now)
 }
 
 /** What no call of this thread's step did: a tool waits its turn in the inbox, whatever becomes of a run under way. */
-function operationsTaken(
+function takeOperations(
   control: ThreadControl,
   operations: readonly ThreadOperation[],
   now: Millis,
 ): ThreadControl {
-  return operations.reduce((next, operation) => taken(next, operation, now), control)
+  return operations.reduce((next, operation) => takeOperation(next, operation, now), control)
 }
 
-function taken(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
+function takeOperation(control: ThreadControl, operation: ThreadOperation, now: Millis): ThreadControl {
   if (operation.kind !== 'queue_tool') return applyOperations(control, [operation], now)
   return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
 }
 
 /** An effect was scheduled, or scheduled anew; beyond the bounds it is refused. */
-export function effectScheduled(control: ThreadControl, { id, dueAt }: ScheduledItem<Millis>): ThreadControl {
-  const others = effectRemoved(control, id)
+export function scheduleEffect(control: ThreadControl, { id, dueAt }: ScheduledItem<Millis>): ThreadControl {
+  const others = removeEffect(control, id)
   const effects = [...others.effects, { id, dueAt }]
   if (effects.length <= LIMITS.effects && effectBytes(effects) <= LIMITS.effectBytes)
     return { ...others, effects }
@@ -134,13 +134,13 @@ export function effectScheduled(control: ThreadControl, { id, dueAt }: Scheduled
 }
 
 /** An effect was removed, whether it is due or not. */
-export function effectRemoved(control: ThreadControl, id: string): ThreadControl {
-  const unqueued = removed(control, 'effect', id)
+export function removeEffect(control: ThreadControl, id: string): ThreadControl {
+  const unqueued = removeItem(control, 'effect', id)
   if (!unqueued.effects.some((effect) => effect.id === id)) return unqueued
   return { ...unqueued, effects: unqueued.effects.filter((effect) => effect.id !== id) }
 }
 
-interface RanEffect {
+interface CompletedEffect {
   readonly id: string
   readonly operations?: readonly ThreadOperation[] | undefined
 }
@@ -149,26 +149,26 @@ interface RanEffect {
  * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
  * meanwhile, for that end gives them no result.
  */
-export function effectRan(control: ThreadControl, effect: RanEffect, now: Millis): ThreadControl {
+export function completeEffect(control: ThreadControl, effect: CompletedEffect, now: Millis): ThreadControl {
   const { id, operations = [] } = effect
-  const next = { ...removed(control, 'effect', id), registered: true, progressed: true }
-  return operationsTaken(next, operations, now)
+  const next = { ...removeItem(control, 'effect', id), registered: true, progressed: true }
+  return takeOperations(next, operations, now)
 }
 
 /** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */
-export function effectGivenUp(control: ThreadControl, effectId: string): ThreadControl {
+export function giveUpEffect(control: ThreadControl, effectId: string): ThreadControl {
   const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
-  return { ...removed(control, 'effect', effectId), givenUp, progressed: true }
+  return { ...removeItem(control, 'effect', effectId), givenUp, progressed: true }
 }
 
 /** A settle has told of these that they were given up. */
-export function givenUpTold(control: ThreadControl, ids: readonly string[]): ThreadControl {
+export function forgetGivenUp(control: ThreadControl, ids: readonly string[]): ThreadControl {
   if (ids.length === 0) return control
   return { ...control, givenUp: control.givenUp.filter((id) => !ids.includes(id)) }
 }
 
 /** Moves what is due into the inbox, the earliest first; what finds no room there stays. */
-export function effectsDue(control: ThreadControl, now: Millis): ThreadControl {
+export function queueDueEffects(control: ThreadControl, now: Millis): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const due = control.effects
     .filter(({ dueAt }) => dueAt <= now)
@@ -194,7 +194,7 @@ function effectBytes(effects: readonly ScheduledItem<Millis>[]): number {
 }
 
 /** Something was done to another thread; beyond the bound its workflow is not told, visibly. */
-function tellAdded(control: ThreadControl, { to, operation }: Tell): ThreadControl {
+function addOutbound(control: ThreadControl, { to, operation }: OutboundSignal): ThreadControl {
   if (control.tells.length < LIMITS.waitingTells)
     return { ...control, tells: [...control.tells, { to, operation }] }
   const refused = `The thread has ${control.tells.length} operations on other threads to tell; one more was refused.`
@@ -202,14 +202,17 @@ function tellAdded(control: ThreadControl, { to, operation }: Tell): ThreadContr
 }
 
 /** What the other thread's workflow is sent. */
-type ToldAs =
+type OutboundMessage =
   | { readonly signal: typeof SIGNALS.queueMessage; readonly input: QueueMessage }
   | { readonly signal: typeof SIGNALS.queueTool; readonly input: QueueTool }
   | { readonly signal: typeof SIGNALS.operations; readonly input: Operations }
   | { readonly signal: null }
 
 /** What has a signal of its own comes as from anybody else; `null` is a cancellation, which is terminate(). */
-export function toldAs({ start }: ThreadControl, { to, operation }: Tell): ToldAs {
+export function createOutboundMessage(
+  { start }: ThreadControl,
+  { to, operation }: OutboundSignal,
+): OutboundMessage {
   switch (operation.kind) {
     case 'queue_message': {
       const { id: messageId, role } = operation
@@ -228,7 +231,7 @@ export function toldAs({ start }: ThreadControl, { to, operation }: Tell): ToldA
 }
 
 /** The first one was told, or its thread is gone and needs no telling. */
-export function tellDone(control: ThreadControl): ThreadControl {
+export function removeOutbound(control: ThreadControl): ThreadControl {
   return { ...control, tells: control.tells.slice(1), progressed: true }
 }
 
@@ -247,10 +250,10 @@ export function removalRefusal(
 }
 
 /** Takes a removal that was not refused. */
-export function itemRemoved(control: ThreadControl, { id }: RemoveQueued): ThreadControl {
+export function removeQueuedItem(control: ThreadControl, { id }: RemoveQueued): ThreadControl {
   const entry = removable(control, id)
   const left =
-    entry === undefined || entry.kind === 'effect' ? effectRemoved(control, id) : drained(control, [entry])
+    entry === undefined || entry.kind === 'effect' ? removeEffect(control, id) : removeItems(control, [entry])
   // Whoever removed a row has told of it.
   if (entry === undefined || !isInline(entry)) return left
   return withFacts(left, fact('queue.changed', { waiting: left.queue.length }))
@@ -268,7 +271,7 @@ function isInline(entry: QueueEntry): boolean {
 }
 
 /** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
-function handOffAsked(control: ThreadControl, agent: string): ThreadControl {
-  if (stepOf(control.run) === null) return handedOff(turnLeft(control, 'hand_off'), agent, 'a')
+function requestHandOff(control: ThreadControl, agent: string): ThreadControl {
+  if (stepOf(control.run) === null) return switchAgent(leaveTurn(control, 'hand_off'), agent, 'a')
   return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { idleControl, message, NOW, run } from '../../test/support/control-states.js'
 import type { QueueEntry } from './control.js'
 import { acceptMessage } from './inbox.js'
-import { itemRemoved, removalRefusal } from './operations.js'
+import { removeQueuedItem, removalRefusal } from './operations.js'
 
 const tool: QueueEntry = { kind: 'tool', id: 'queued_1', name: 'work', queuedAt: NOW }
 const effect: QueueEntry = { kind: 'effect', id: 'e', queuedAt: NOW }
@@ -14,7 +14,7 @@ const waiting = idleControl(
 
 test.each(['m', 'queued_1', 'e'])('T3 %s leaves the queue, and the others keep their order', (id) => {
   expect(removalRefusal(waiting, { id })).toBeNull()
-  const left = itemRemoved(waiting, { id })
+  const left = removeQueuedItem(waiting, { id })
   expect(left.queue).toEqual(waiting.queue.filter((entry) => entry.id !== id))
   expect(left.facts).toEqual([])
   expect(removalRefusal(left, { id })).toBe('Item.NotFound')
@@ -22,7 +22,7 @@ test.each(['m', 'queued_1', 'e'])('T3 %s leaves the queue, and the others keep t
 
 test('an effect that is not due is taken back too', () => {
   expect(removalRefusal(waiting, { id: 'later' })).toBeNull()
-  expect(itemRemoved(waiting, { id: 'later' })).toEqual({ ...waiting, effects: [] })
+  expect(removeQueuedItem(waiting, { id: 'later' })).toEqual({ ...waiting, effects: [] })
 })
 
 test('T10 what is no item, a report or malformed is refused by its own name', () => {
@@ -42,7 +42,7 @@ test('T3 an inline message is taken back only where no run delivers it', () => {
   const item = { id: 'everthread:item:1' }
   expect(removalRefusal({ ...inline, run: run() }, item)).toBe('Item.NotFound')
   expect(removalRefusal(inline, item)).toBeNull()
-  const left = itemRemoved({ ...inline, facts: [] }, item)
+  const left = removeQueuedItem({ ...inline, facts: [] }, item)
   expect(left).toMatchObject({ queue: [], facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] })
 })
 
@@ -52,5 +52,5 @@ test('T7 the call that a removed message belongs to is answered with the next re
     { messageId: 'm', from: 'parent', invocation: 'call-m' },
     NOW,
   )
-  expect(itemRemoved(asked, { id: 'm' }).invocations).toEqual(['call-m'])
+  expect(removeQueuedItem(asked, { id: 'm' }).invocations).toEqual(['call-m'])
 })

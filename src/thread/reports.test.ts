@@ -5,9 +5,9 @@ import { advance } from './advance.js'
 import type { QueueEntry, Report, ThreadControl } from './control.js'
 import { nextAction } from './next-action.js'
 import {
-  announcement,
-  reportAnnounced,
-  reportDelivered,
+  createAnnouncement,
+  applyAnnouncement,
+  applyDeliveredReport,
   reportKind,
   reportOfClosing,
   reportOfIdle,
@@ -105,7 +105,7 @@ describe('a thread in which nothing runs', () => {
     if (action.kind !== 'deliverReport') throw new Error(`Expected a report, got ${action.kind}.`)
     expect(action.due).toMatchObject({ closes: true, invocations: ['c'], ending: { reason } })
     const answer = { type: 'delivered', kind: 'failure', messageId: 'r' } as const
-    expect(nextAction(reportDelivered(unasked, action.due, answer))).toMatchObject({
+    expect(nextAction(applyDeliveredReport(unasked, action.due, answer))).toMatchObject({
       kind: 'settle',
       ending: { reason },
       close: { outcome: 'failed', reason },
@@ -159,7 +159,7 @@ describe('a report that is delivered', () => {
   const answer = { type: 'delivered', kind: 'notice', messageId: null } as const
 
   test('T7 whom it names is answered, others are not', () => {
-    const delivered = reportDelivered(control, due, answer)
+    const delivered = applyDeliveredReport(control, due, answer)
     expect(delivered).toMatchObject({
       report: { number: 5, kind: 'notice', messageId: null, invocations: ['c0', 'c1'], announced: false },
       reports: 5,
@@ -172,13 +172,13 @@ describe('a report that is delivered', () => {
 
   test('what waits without its invocation takes less of the carried state', () => {
     const counted = { ...control, queueBytes: 1000 }
-    expect(reportDelivered(counted, due, answer).queueBytes).toBeLessThan(100)
+    expect(applyDeliveredReport(counted, due, answer).queueBytes).toBeLessThan(100)
   })
 
   test('T7 a child whose parent is gone closes by itself', () => {
-    const gone = reportDelivered(control, due, { type: 'parent_gone' })
+    const gone = applyDeliveredReport(control, due, { type: 'parent_gone' })
     expect(gone).toMatchObject({ terminating: true, report: { announced: true } })
-    const closes = reportDelivered(control, { ...due, closes: true }, { type: 'parent_gone' })
+    const closes = applyDeliveredReport(control, { ...due, closes: true }, { type: 'parent_gone' })
     expect(closes).toMatchObject({ terminating: false, report: { announced: true } })
   })
 })
@@ -195,19 +195,21 @@ describe('an announcement', () => {
   const closing = { outcome: 'completed', reason: 'session_stop', cascade: [], settled: true } as const
 
   test('it says what the parent has to know', () => {
-    expect(announcement(child({ report, invocations: ['late'] }))).toEqual({
+    expect(createAnnouncement(child({ report, invocations: ['late'] }))).toEqual({
       reference: 't',
       report: 2,
       invocations: ['c0'],
       kind: 'result',
       messageId: 'r',
     })
-    expect(announcement(child({ report: { ...report, messageId: null } }))).not.toHaveProperty('messageId')
+    expect(createAnnouncement(child({ report: { ...report, messageId: null } }))).not.toHaveProperty(
+      'messageId',
+    )
   })
 
   test('T7 the last one names what was rejected with the thread', () => {
     const last = child({ report: { ...report, closes: true }, closing, invocations: ['late'] })
-    expect(announcement(last)).toMatchObject({ invocations: ['c0', 'late'], closes: true })
+    expect(createAnnouncement(last)).toMatchObject({ invocations: ['c0', 'late'], closes: true })
   })
 
   test('T7 it names no more than its parent takes, the newest', () => {
@@ -217,24 +219,24 @@ describe('an announcement', () => {
       closing,
       invocations: ['late'],
     })
-    expect(announcement(last)?.invocations).toEqual([...invocations.slice(1), 'late'])
+    expect(createAnnouncement(last)?.invocations).toEqual([...invocations.slice(1), 'late'])
   })
 
   test('T8 the last one waits until the thread takes nothing any more', () => {
-    expect(announcement(child({ report: { ...report, closes: true } }))).toBeNull()
-    expect(announcement(child({ report: { ...report, announced: true } }))).toBeNull()
-    expect(announcement(child())).toBeNull()
+    expect(createAnnouncement(child({ report: { ...report, closes: true } }))).toBeNull()
+    expect(createAnnouncement(child({ report: { ...report, announced: true } }))).toBeNull()
+    expect(createAnnouncement(child())).toBeNull()
   })
 
   test('what was announced is forgotten', () => {
-    expect(reportAnnounced(child({ report }), 'told')).toMatchObject({ report: null, terminating: false })
-    expect(reportAnnounced(child(), 'told').report).toBeNull()
+    expect(applyAnnouncement(child({ report }), 'told')).toMatchObject({ report: null, terminating: false })
+    expect(applyAnnouncement(child(), 'told').report).toBeNull()
   })
 
   test('T7 a child whose parent takes no announcement closes by itself', () => {
-    const gone = reportAnnounced(child({ report }), 'gone')
+    const gone = applyAnnouncement(child({ report }), 'gone')
     expect(gone).toMatchObject({ terminating: true, report: { announced: true } })
-    expect(reportAnnounced(child({ report, closing }), 'gone').terminating).toBe(false)
+    expect(applyAnnouncement(child({ report, closing }), 'gone').terminating).toBe(false)
   })
 
   test('T7 no run begins before the last one is announced', () => {

@@ -9,7 +9,7 @@ import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Report, ThreadControl } from './control.js'
-import { looksAgain, queuedInvocations, withoutInvocations } from './inbox.js'
+import { looksAgain, listInvocations, withoutInvocations } from './inbox.js'
 import { isReported, markReported } from './run.js'
 import type { Ending } from './run.js'
 
@@ -39,8 +39,8 @@ export function reportOfRun(control: ThreadControl, ending: Ending): DueReport |
 export function reportOfIdle(control: ThreadControl): DueReport | null {
   const { queue, stopped } = control
   if (!mayReport(control) || (!stopped && queue.length > 0)) return null
-  const parked = queuedInvocations(queue)
-  const invocations = together(control.invocations, parked)
+  const parked = listInvocations(queue)
+  const invocations = union(control.invocations, parked)
   if (invocations.length === 0) return null
   const blocked = control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
   const reason = parked.length === 0 ? 'hook_blocked' : blocked
@@ -50,7 +50,7 @@ export function reportOfIdle(control: ThreadControl): DueReport | null {
 /** The last report, of a thread that closes: it answers also for what waits and is rejected. */
 export function reportOfClosing(control: ThreadControl, ending: Ending | null): DueReport | null {
   if (!mayReport(control) || control.closing !== null) return null
-  const invocations = together(control.invocations, queuedInvocations(control.queue))
+  const invocations = union(control.invocations, listInvocations(control.queue))
   return { ending: ending ?? TERMINATED, invocations, closes: true }
 }
 
@@ -65,7 +65,7 @@ export function reportKind(ending: Ending): 'result' | 'failure' {
 }
 
 /** The report is in the parent's store. A parent that is gone leaves nothing to do for its child, which closes. */
-export function reportDelivered(
+export function applyDeliveredReport(
   control: ThreadControl,
   { invocations, closes }: DueReport,
   answer: DeliverReportAnswer,
@@ -87,7 +87,12 @@ export function reportDelivered(
 }
 
 /** What the parent's workflow is told, or null: nothing is, or is not yet. */
-export function announcement({ threadId, report, closing, invocations }: ThreadControl): ChildReport | null {
+export function createAnnouncement({
+  threadId,
+  report,
+  closing,
+  invocations,
+}: ThreadControl): ChildReport | null {
   if (report === null || report.announced || (report.closes && closing === null)) return null
   const { number, kind, messageId, closes } = report
   return {
@@ -95,7 +100,7 @@ export function announcement({ threadId, report, closing, invocations }: ThreadC
     report: number,
     // What came behind the last report was rejected, and has no other.
     invocations: closes
-      ? together(report.invocations, invocations).slice(-LIMITS.invocations)
+      ? union(report.invocations, invocations).slice(-LIMITS.invocations)
       : report.invocations,
     kind,
     ...(messageId === null ? {} : { messageId }),
@@ -104,7 +109,7 @@ export function announcement({ threadId, report, closing, invocations }: ThreadC
 }
 
 /** The parent's workflow took the announcement, or is not there any more: then this thread closes. */
-export function reportAnnounced(control: ThreadControl, parent: 'told' | 'gone'): ThreadControl {
+export function applyAnnouncement(control: ThreadControl, parent: 'told' | 'gone'): ThreadControl {
   const { report, closing } = control
   if (report === null) return control
   const going = { ...control, progressed: true }
@@ -113,6 +118,6 @@ export function reportAnnounced(control: ThreadControl, parent: 'told' | 'gone')
   return { ...going, report: unheard, terminating: control.terminating || closing === null }
 }
 
-function together(some: readonly string[], others: readonly string[]): readonly string[] {
+function union(some: readonly string[], others: readonly string[]): readonly string[] {
   return [...new Set([...some, ...others])]
 }

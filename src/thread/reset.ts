@@ -13,11 +13,11 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { acceptContinue, queuedInvocations } from './inbox.js'
+import { acceptContinue, listInvocations } from './inbox.js'
 import type { Millis } from '../protocol/time.js'
 
 /** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
-export function earlyReportKept(control: ThreadControl, said: ChildReport): ThreadControl {
+export function keepEarlyReport(control: ThreadControl, said: ChildReport): ThreadControl {
   const { reference, report, invocations, kind, messageId, closes } = said
   const ids = { reference, report, invocations, kind }
   // Senders may add fields of any size.
@@ -29,7 +29,7 @@ export function earlyReportKept(control: ThreadControl, said: ChildReport): Thre
 }
 
 /** What this child said before its call was known; it is kept no more. */
-export function earlyReportsOf(
+export function takeEarlyReports(
   control: ThreadControl,
   reference: string,
 ): { readonly early: readonly ChildReport[]; readonly rest: ThreadControl } {
@@ -42,7 +42,7 @@ export function earlyReportsOf(
 }
 
 /** The child's answer to this call, if it came before the call was known. */
-export function earlyAnswer(
+export function findEarlyAnswer(
   { earlyReports }: ThreadControl,
   { reference, callId }: { readonly reference: string; readonly callId: string },
 ): ChildReport | undefined {
@@ -55,7 +55,7 @@ function fitting(reports: readonly ChildReport[]): readonly ChildReport[] {
 }
 
 /** The step has taken these; what came late is set aside, and no report of a recorded run names it. */
-export function lateSetAside(
+export function postponeMessages(
   control: ThreadControl,
   drain: readonly QueueEntry[],
   answer: CallModelAnswer,
@@ -64,7 +64,7 @@ export function lateSetAside(
   const found = operations.find((operation) => operation.kind === 'came_late')
   if (found === undefined) return control
   const { ids, runs, settles, reports } = found
-  const late = queuedInvocations(drain.filter(({ id }) => ids.includes(id)))
+  const late = listInvocations(drain.filter(({ id }) => ids.includes(id)))
   return {
     ...control,
     invocations: control.invocations.filter((invocation) => !late.includes(invocation)),
@@ -76,7 +76,7 @@ export function lateSetAside(
 }
 
 /** No recorded run is left: the next one is new in the store too. */
-export function lateBegins(control: ThreadControl, now: Millis): ThreadControl {
+export function resumePostponed(control: ThreadControl, now: Millis): ThreadControl {
   const { late, run, report, terminating, closing, stopped } = control
   if (late === null || run !== null || report !== null || terminating || closing !== null) return control
   const next = {

@@ -128,7 +128,7 @@ export interface Ending {
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
 /** What a call is, whatever its state. */
-interface CalledTool {
+interface CallBase {
   readonly id: string
   readonly name: string
   /** Asked for by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */
@@ -143,7 +143,7 @@ interface CalledTool {
  * `addressed` → `waiting` → `reported` → done. One that waits for an answer: `open` → `pending` → `open` or `answered` → done, maybe several times.
  * A tool in another language: `open` → `remote` → `returned` → done.
  */
-export type Call = CalledTool &
+export type Call = CallBase &
   (
     | { readonly state: 'open'; readonly response?: CallResponse }
     | { readonly state: 'framed'; readonly prompt: string; readonly calls: readonly Call[] }

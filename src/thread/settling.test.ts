@@ -9,14 +9,14 @@ import {
   run,
   withCalls,
 } from '../../test/support/control-states.js'
-import { callAnswered } from './call-answers.js'
+import { applyCallResult } from './call-answers.js'
 import { changeCall } from './calls.js'
 import { acceptReport } from './children.js'
 import type { OpenChild, ThreadControl } from './control.js'
 import { acceptMessage } from './inbox.js'
 import { endRun, stepOf } from './run.js'
 import type { ChildWait, Ending } from './run.js'
-import { childTold, settled, withCutStep } from './settling.js'
+import { removeFromCascade, applySettle, interruptStep } from './settling.js'
 
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 const CLOSE = { outcome: 'failed', reason: 'max_steps' } as const
@@ -32,46 +32,46 @@ describe('a step that was cut', () => {
     ['before its calls', withCalls('work', 'work'), [5, 6, 7, 'step.completed', 'side.completed']],
     [
       'between its calls',
-      callAnswered(withCalls('work', 'work'), 'c0', resultOf(), NOW),
+      applyCallResult(withCalls('work', 'work'), 'c0', resultOf(), NOW),
       [6, 7, 'step.completed', 'side.completed'],
     ],
     [
       'after its calls',
-      callAnswered(withCalls('work'), 'c0', resultOf(), NOW),
+      applyCallResult(withCalls('work'), 'c0', resultOf(), NOW),
       [7, 'step.completed', 'side.completed'],
     ],
   ])('%s still gets all its phases', (_when, control, expected) => {
-    const cut = withCutStep(control, STOPPED, NOW)
+    const cut = interruptStep(control, STOPPED, NOW)
     expect(told(cut)).toEqual(expected)
     expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('a turn that is cut between two steps is told', () => {
-    expect(told(withCutStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(told(interruptStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual(['side.completed'])
   })
 
   test('a turn whose first model call waits has begun', () => {
     const again = { side: 'b', asked: false, toolFirst: false } as const
     const waiting = run({ turn: STARTING, waitUntil: NOW, call: again })
-    const cut = withCutStep(idleControl({}, { run: waiting }), STOPPED, NOW)
+    const cut = interruptStep(idleControl({}, { run: waiting }), STOPPED, NOW)
     expect(cut.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'b', reason: 'stopped' } }])
     // Its agent has one side, which the wait has told.
-    const single = withCutStep(idleControl({}, { run: waiting, plan: plan() }), STOPPED, NOW)
+    const single = interruptStep(idleControl({}, { run: waiting, plan: plan() }), STOPPED, NOW)
     expect(single.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'a' } }])
     const failed = endRun(waiting, STOPPED)
-    expect(told(withCutStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(told(interruptStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
     const begun = run({ waitUntil: NOW, call: again })
-    expect(told(withCutStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(told(interruptStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual(['side.completed'])
   })
 
   test('a turn that has not begun has nothing to tell', () => {
     const control = idleControl({}, { run: run({ turn: STARTING }) })
-    expect(withCutStep(control, STOPPED, NOW)).toBe(control)
-    expect(withCutStep(idleControl(), null, NOW)).toEqual(idleControl())
+    expect(interruptStep(control, STOPPED, NOW)).toBe(control)
+    expect(interruptStep(idleControl(), null, NOW)).toEqual(idleControl())
   })
 
   test('T7 a report for a cut call is an ordinary item', () => {
-    const waiting = { ...withCutStep(withCalls('ask'), STOPPED, NOW), children: [owed('k')] }
+    const waiting = { ...interruptStep(withCalls('ask'), STOPPED, NOW), children: [owed('k')] }
     const report = {
       reference: 'k',
       report: 1,
@@ -102,7 +102,7 @@ describe('a step that was cut', () => {
     for (const state of ['waiting', 'reported'] as const) {
       const control = changeCall(withCalls('ask'), 'c0', ({ id, name }) => ({ id, name, state, wait }))
       const stopped = { ...control, stopped: true }
-      expect(withCutStep(stopped, STOPPED, NOW)).toMatchObject({ stopped: true, queue: [item] })
+      expect(interruptStep(stopped, STOPPED, NOW)).toMatchObject({ stopped: true, queue: [item] })
     }
   })
 })
@@ -111,7 +111,7 @@ describe('the end of a run', () => {
   const running = idleControl({}, { run: run({ steps: 3 }), runs: 1, queue: [message('b')] })
 
   test('the run becomes the last one', () => {
-    expect(settled(running, { ending: STOPPED, close: null, queued: 1 }, NOW + 5)).toMatchObject({
+    expect(applySettle(running, { ending: STOPPED, close: null, queued: 1 }, NOW + 5)).toMatchObject({
       run: null,
       lastRun: { runId: 'run_1', reason: 'stopped', steps: 3, endedAt: NOW + 5 },
       settles: 1,
@@ -121,7 +121,9 @@ describe('the end of a run', () => {
   })
 
   test('T3 what waits outlives the run', () => {
-    expect(settled(running, { ending: STOPPED, close: null, queued: 1 }, NOW).queue).toEqual([message('b')])
+    expect(applySettle(running, { ending: STOPPED, close: null, queued: 1 }, NOW).queue).toEqual([
+      message('b'),
+    ])
   })
 })
 
@@ -129,7 +131,7 @@ describe('the end of a thread', () => {
   const ending = idleControl({}, { run: run(), queue: [message('b')], queueBytes: 9, children: [owed('k')] })
 
   test('T8 the queue is dropped and owed children are to be told', () => {
-    expect(settled(ending, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW)).toMatchObject({
+    expect(applySettle(ending, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW)).toMatchObject({
       queue: [],
       queueBytes: 0,
       closing: { ...CLOSE, cascade: ['k'], settled: true },
@@ -139,25 +141,25 @@ describe('the end of a thread', () => {
   test('T7 what a rejected message answered for is not forgotten', () => {
     const queue = [{ ...message('b'), invocation: 'pc' } as const]
     expect(
-      settled({ ...ending, queue }, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).invocations,
+      applySettle({ ...ending, queue }, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).invocations,
     ).toEqual(['pc'])
   })
 
   test('T8 what came during the closing transaction needs another', () => {
     const late = acceptMessage(ending, { messageId: 'c' }, NOW)
-    expect(settled(late, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).closing?.settled).toBe(false)
+    expect(applySettle(late, { ending: STOPPED, close: CLOSE, queued: 1 }, NOW).closing?.settled).toBe(false)
   })
 
   test('T8 a second closing transaction tells no child twice', () => {
     const closing = { ...CLOSE, cascade: [], settled: false }
-    const again = settled({ ...ending, closing }, { ending: null, close: CLOSE, queued: 1 }, NOW)
+    const again = applySettle({ ...ending, closing }, { ending: null, close: CLOSE, queued: 1 }, NOW)
     expect(again.closing).toEqual({ ...CLOSE, cascade: [], settled: true })
     expect(again.lastRun).toBeNull()
   })
 
   test('a child that was told leaves the cascade', () => {
     const closing = { ...CLOSE, cascade: ['k', 'l'], settled: true }
-    expect(childTold(idleControl({}, { closing }), 'k').closing?.cascade).toEqual(['l'])
-    expect(childTold(idleControl(), 'k').closing).toBeNull()
+    expect(removeFromCascade(idleControl({}, { closing }), 'k').closing?.cascade).toEqual(['l'])
+    expect(removeFromCascade(idleControl(), 'k').closing).toBeNull()
   })
 })

@@ -9,9 +9,9 @@ import { runIdOf } from '../protocol/ids.js'
 import { actualSide, modelOf, promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem, ThreadStatus } from '../protocol/status.js'
-import { openRequests } from './call-answers.js'
-import { callInFlight, missingFrom } from './calls.js'
-import { openChildren } from './children.js'
+import { listOpenRequests } from './call-answers.js'
+import { findCallInFlight, listMissing } from './calls.js'
+import { listOpenChildren } from './children.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { workAction } from './next-action.js'
 import type { Action } from './next-action.js'
@@ -31,10 +31,10 @@ export function snapshotOf(
     status: statusOf(control),
     at: time.now,
     run: control.run === null ? null : runSnapshot(control, control.run, time.since),
-    queue: control.queue.map(queuedItem),
-    pending: openRequests(control),
+    queue: control.queue.map(toQueuedItem),
+    pending: listOpenRequests(control),
     effects: control.effects,
-    children: openChildren(control).map(({ reference, owes }) => ({
+    children: listOpenChildren(control).map(({ reference, owes }) => ({
       reference,
       owed: owes.length > 0,
     })),
@@ -63,7 +63,7 @@ function runStatus(control: ThreadControl, run: Run): ThreadStatus {
     case 'pending':
       return phase.request.status
     case 'stepping': {
-      const call = callInFlight(phase.step.calls)?.call
+      const call = findCallInFlight(phase.step.calls)?.call
       return call?.state === 'pending' ? call.request.status : 'running'
     }
     case 'between_steps':
@@ -77,8 +77,8 @@ export function doingOf(control: ThreadControl): string | null {
   const { run } = control
   if (run === null || endingOf(control) !== null) return null
   const step = stepOf(run)
-  if (step !== null && callInFlight(step.calls) === null) return null
-  return doing(control, workAction(control, run))
+  if (step !== null && findCallInFlight(step.calls) === null) return null
+  return actionLabel(control, workAction(control, run))
 }
 
 /** The task queue on which that is done, if it is not the thread's own: whoever waits for it knows which worker to look at. */
@@ -87,7 +87,7 @@ export function doingOn(control: ThreadControl): string | null {
   return run === null || doingOf(control) === null ? null : taskQueueOf(control, workAction(control, run))
 }
 
-function doing(control: ThreadControl, action: Action): string | null {
+function actionLabel(control: ThreadControl, action: Action): string | null {
   switch (action.kind) {
     case 'callModel':
     case 'awaitModel':
@@ -116,7 +116,7 @@ function childrenLabel(wait: ChildWait): string {
   const { references } = wait
   return references.length === 1
     ? `child ${references[0]}`
-    : `children, ${missingFrom(wait).length} of ${references.length}`
+    : `children, ${listMissing(wait).length} of ${references.length}`
 }
 
 function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
@@ -142,7 +142,7 @@ function runSnapshot(control: ThreadControl, run: Run, since: Millis): ControlSn
   }
 }
 
-function queuedItem(entry: QueueEntry): QueuedItem<Millis> {
+function toQueuedItem(entry: QueueEntry): QueuedItem<Millis> {
   const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
   return { id: entry.id, kind, queuedAt: entry.queuedAt }
 }

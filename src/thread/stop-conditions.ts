@@ -26,17 +26,17 @@ export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   if (step.handOff !== null)
     return runtimeCap(plan, run) ?? { kind: 'hand_off', agent: step.handOff, to: step.forcedTurn ?? 'a' }
   const turnEnd = turnEndReason(plan, run, step)
-  const forced = forcedSide(plan, step)
+  const forced = findForcedSide(plan, step)
   if (forced === step.side || (forced === null && turnEnd === null))
-    return capped(plan, run, step.side) ?? { kind: 'go_on' }
+    return findCap(plan, run, step.side) ?? { kind: 'go_on' }
   const reason = turnEnd ?? 'forced_turn'
   if (plan.type === 'ai_human') return { kind: 'end', reason, sessionCall: null }
   const to: Side = step.side === 'a' ? 'b' : 'a'
-  return turnCap(plan, run) ?? capped(plan, run, to) ?? { kind: 'switch_side', reason, to }
+  return turnCap(plan, run) ?? findCap(plan, run, to) ?? { kind: 'switch_side', reason, to }
 }
 
 /** A side that the agent does not have cannot be forced. */
-function forcedSide(plan: Plan, { forcedTurn }: Step): Side | null {
+function findForcedSide(plan: Plan, { forcedTurn }: Step): Side | null {
   return forcedTurn !== null && plan.sides[forcedTurn] !== null ? forcedTurn : null
 }
 
@@ -69,7 +69,7 @@ function turnEndReason(plan: Plan, run: Run, step: Step): StopReason | null {
 /** Whether the model goes on with an answer that is cut off: as often in a row as its prompt says, if it may take a step. */
 function isAskedForRest(plan: Plan, side: Side, run: Run): boolean {
   const { continueCutAnswers = 0 } = promptPlanOf(plan, sidePlanOf(plan, side).prompt)
-  return (run.cutAnswers ?? 0) <= continueCutAnswers && capped(plan, run, side) === null
+  return (run.cutAnswers ?? 0) <= continueCutAnswers && findCap(plan, run, side) === null
 }
 
 function turnCap(plan: Plan, run: Run): StepVerdict | null {
@@ -81,7 +81,7 @@ function turnCap(plan: Plan, run: Run): StepVerdict | null {
   return turns >= plan.caps.sessionTurns ? { kind: 'end', reason: 'hard_cap', sessionCall: null } : null
 }
 
-function capped(plan: Plan, run: Run, next: Side): StepVerdict | null {
+function findCap(plan: Plan, run: Run, next: Side): StepVerdict | null {
   const cap = sidePlanOf(plan, next).maxSteps
   const ended = runtimeCap(plan, run)
   if (ended?.reason === 'repeated_tool_error') return ended

@@ -10,10 +10,10 @@ import {
 } from '../../test/support/control-states.js'
 import type { Plan } from '../protocol/plan.js'
 import { advance } from './advance.js'
-import { kindAnswered } from './call-answers.js'
+import { applyToolKind } from './call-answers.js'
 import type { ThreadControl } from './control.js'
-import { handedOff } from './facts.js'
-import { modelAnswered } from './model-answers.js'
+import { switchAgent } from './facts.js'
+import { applyModelAnswer } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { snapshotOf, taskQueueOf } from './snapshot.js'
 
@@ -58,13 +58,13 @@ describe('where an activity is scheduled', () => {
 
   test('the first run of a thread, and one of a new agent, has no plan yet', () => {
     expect(queueOf(started())).toBeNull()
-    expect(queueOf(handedOff(started(idleControl({}, { plan: away })), 'boss', 'a'))).toBeNull()
+    expect(queueOf(switchAgent(started(idleControl({}, { plan: away })), 'boss', 'a'))).toBeNull()
   })
 
   test('a step that was sent to its model keeps what waits, and is sent once', () => {
     const first = started()
     const drain = first.queue
-    const moved = modelAnswered(
+    const moved = applyModelAnswer(
       first,
       { side: 'a', asked: false, toolFirst: false, drain },
       { type: 'moved', plan: away },
@@ -80,10 +80,10 @@ describe('where an activity is scheduled', () => {
 
   test('an activity may say where an unlisted name runs, once', () => {
     const tool = { kind: 'function', timeout: 5, taskQueue: 'gpu' } as const
-    const known = kindAnswered(calling('nobody', own), 'c0', tool)
+    const known = applyToolKind(calling('nobody', own), 'c0', tool)
     expect(nextAction(known)).toMatchObject({ kind: 'executeTool', call: { id: 'c0', tool } })
     expect(queueOf(known)).toBe('gpu')
-    expect(endOf(kindAnswered(known, 'c0', tool))).toMatchObject({ reason: 'blocked' })
+    expect(endOf(applyToolKind(known, 'c0', tool))).toMatchObject({ reason: 'blocked' })
   })
 
   test('the snapshot names it only while something is done there', () => {

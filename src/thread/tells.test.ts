@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { idleControl, NOW, run, withCalls } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { operationsProblem, queueMessageProblem, queueToolProblem } from '../protocol/message-problems.js'
-import type { ThreadOperation, ToldOperation } from '../protocol/operations.js'
+import type { ThreadOperation, OutboundOperation } from '../protocol/operations.js'
 import { shouldContinueAsNew } from './continue-as-new.js'
 import { nextAction } from './next-action.js'
-import { applyOperations, tellDone, toldAs } from './operations.js'
+import { applyOperations, removeOutbound, createOutboundMessage } from './operations.js'
 
 const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
   kind: 'tell',
@@ -18,9 +18,9 @@ const parent = { parent: { threadId: 'p', callId: 'pc' } }
 test('T3 other threads are told in order, each once', () => {
   const control = applyOperations(idleControl(), [tell('a'), tell('b')], NOW)
   expect(nextAction(control)).toEqual({ kind: 'tell', tell: { to: 'p', operation: tell('a').operation } })
-  const next = tellDone(control)
+  const next = removeOutbound(control)
   expect(nextAction(next)).toMatchObject({ tell: { operation: { id: 'b' } } })
-  expect(nextAction(tellDone(next))).toEqual({ kind: 'wait' })
+  expect(nextAction(removeOutbound(next))).toEqual({ kind: 'wait' })
 })
 
 test.each([
@@ -47,7 +47,7 @@ test('none of them has to be carried', () => {
   const waiting = applyOperations(idleControl(), [tell('a')], NOW)
   const history = { events: 9999, bytes: 9_999_999, began: 0, signals: 9999, suggested: true }
   expect(shouldContinueAsNew(waiting, history)).toBe(false)
-  expect(shouldContinueAsNew(tellDone(waiting), history)).toBe(true)
+  expect(shouldContinueAsNew(removeOutbound(waiting), history)).toBe(true)
 })
 
 const CHECKS = {
@@ -56,7 +56,7 @@ const CHECKS = {
   operations: operationsProblem,
 }
 
-test.each<readonly [ToldOperation, unknown]>([
+test.each<readonly [OutboundOperation, unknown]>([
   [
     { kind: 'queue_message', id: 'm', role: 'assistant' },
     { messageId: 'm', role: 'assistant', from: 'child' },
@@ -73,13 +73,15 @@ test.each<readonly [ToldOperation, unknown]>([
   ],
   [{ kind: 'remove_queued', id: 'm' }, { operations: [{ kind: 'remove_queued', id: 'm' }] }],
 ])('%j is sent as its receiver takes it', (operation, input) => {
-  const message = toldAs(idleControl(parent), { to: 'p', operation })
+  const message = createOutboundMessage(idleControl(parent), { to: 'p', operation })
   expect(message).toMatchObject({ input })
   expect(message.signal === null ? null : CHECKS[message.signal](message.input)).toBeUndefined()
 })
 
 test('a message to a child is no invocation, and terminate is a cancellation', () => {
-  const told = toldAs(idleControl(parent), { to: 'k', operation: tell('a').operation })
+  const told = createOutboundMessage(idleControl(parent), { to: 'k', operation: tell('a').operation })
   expect(told).toEqual({ signal: 'queueMessage', input: { messageId: 'a', role: 'user', from: 'parent' } })
-  expect(toldAs(idleControl(), { to: 'k', operation: { kind: 'terminate' } })).toEqual({ signal: null })
+  expect(createOutboundMessage(idleControl(), { to: 'k', operation: { kind: 'terminate' } })).toEqual({
+    signal: null,
+  })
 })

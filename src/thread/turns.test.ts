@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { doneCall, dualPlan, idleControl, NOW, plan, run, step } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
 import type { ThreadControl } from './control.js'
-import { turnLeft } from './facts.js'
+import { leaveTurn } from './facts.js'
 import { applyOperations } from './operations.js'
 import type { Step } from './run.js'
 import { evaluateStop } from './stop-conditions.js'
@@ -29,20 +29,20 @@ describe('a turn that is left between two steps', () => {
       applyOperations(between(), [{ kind: 'hand_off', agent: 'boss' }], NOW),
       'hand_off',
     ],
-    ['a message is for the other side', turnLeft(between(), null), null],
+    ['a message is for the other side', leaveTurn(between(), null), null],
   ])('%s: its end is told', (_when, control, reason) => {
     expect(told(control)).toEqual([['side.completed', 'a', reason]])
     expect(control.run?.turn.kind).toBe('starting')
   })
 
   test('a turn that has not begun has no end', () => {
-    expect(told(turnLeft(between({ turn: STARTING }), null))).toEqual([])
+    expect(told(leaveTurn(between({ turn: STARTING }), null))).toEqual([])
     expect(told(advance(between({ turn: STARTING, step: outside({ handOff: 'boss' }) })))).toEqual([])
-    expect(turnLeft(idleControl(), null)).toEqual(idleControl())
+    expect(leaveTurn(idleControl(), null)).toEqual(idleControl())
   })
 
   test('a turn that is told to have ended is told once', () => {
-    expect(told(turnLeft(turnLeft(between(), null), null))).toHaveLength(1)
+    expect(told(leaveTurn(leaveTurn(between(), null), null))).toHaveLength(1)
   })
 })
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { preparedChild } from '../../test/support/child-states.js'
 import { idleControl, NOW, withCalls } from '../../test/support/control-states.js'
-import { answerMissed, missedTold, operationsOf } from './apply.js'
+import { markUnacknowledged, applyUnacknowledged, listOperations } from './apply.js'
 import { carry, restore } from './continue-as-new.js'
-import { settled } from './settling.js'
+import { applySettle } from './settling.js'
 
 const ENDING = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
 const MESSAGE = { kind: 'queue_message', id: 'm', role: 'user' } as const
@@ -20,19 +20,19 @@ describe('an activity that left no answer', () => {
     ['completeCall', { run: 2, step: 3, callId: 'c' }, ['c_result']],
     ['deliverReport', { run: 2 }, []],
   ])('%s may have finished what its input names', (name, input, expected) => {
-    expect(operationsOf(name, input)).toEqual(expected)
+    expect(listOperations(name, input)).toEqual(expected)
   })
 
   test('its operations are known over continue-as-new', () => {
-    const missed = answerMissed(withCalls('work'), ['c0'])
+    const missed = markUnacknowledged(withCalls('work'), ['c0'])
     expect(restore(carry(missed), missed.start).run?.unacknowledged).toEqual(['c0'])
-    expect(settled(missed, { ending: ENDING, close: null, queued: 0 }, NOW).run).toBeNull()
+    expect(applySettle(missed, { ending: ENDING, close: null, queued: 0 }, NOW).run).toBeNull()
   })
 })
 
 describe('what was committed without being heard', () => {
   test('T9 it happens when the run is settled', () => {
-    const told = missedTold(idleControl(), { unheard: ['c0'], operations: [MESSAGE, TELL] }, NOW)
+    const told = applyUnacknowledged(idleControl(), { unheard: ['c0'], operations: [MESSAGE, TELL] }, NOW)
     expect(told.queue).toMatchObject([{ kind: 'message', id: 'm' }])
     expect(told.tells).toEqual([{ to: 'other', operation: MESSAGE }])
   })
@@ -44,13 +44,13 @@ describe('what was committed without being heard', () => {
       child: preparedChild('k'),
       expiresAt: NOW + 1,
     } as const
-    const told = missedTold(idleControl(), { unheard: ['c0'], operations: [deferred] }, NOW)
+    const told = applyUnacknowledged(idleControl(), { unheard: ['c0'], operations: [deferred] }, NOW)
     expect(told.children).toMatchObject([{ state: 'deferred', requestId: 'e', callId: 'c0' }])
   })
 
   test('T8 a thread that closes tells others, and does nothing more', () => {
     const closing = { outcome: 'terminated', reason: 'terminated', cascade: [], settled: true } as const
-    const told = missedTold(idleControl({}, { closing }), { operations: [MESSAGE, TELL] }, NOW)
+    const told = applyUnacknowledged(idleControl({}, { closing }), { operations: [MESSAGE, TELL] }, NOW)
     expect(told).toMatchObject({ queue: [], tells: [{ to: 'other' }] })
   })
 })

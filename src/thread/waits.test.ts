@@ -13,27 +13,27 @@ import {
   withCalls,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
-import { activityFailed, waitAsked, waitOver } from './apply.js'
+import { applyActivityFailure, applyWait, endWait } from './apply.js'
 import {
-  callPending,
-  frameAnswered,
-  frameBegins,
-  openRequests,
-  responded,
+  applyPendingCall,
+  applyFrameAnswer,
+  beginFrame,
+  listOpenRequests,
+  applyResponse,
   responseRefusal,
 } from './call-answers.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop, acceptTool } from './inbox.js'
-import { modelAnswered, modelAsked } from './model-answers.js'
+import { applyModelAnswer, forgetRevival } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import { stepOf } from './run.js'
-import { settled } from './settling.js'
+import { applySettle } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
 
 const wait = { type: 'wait', until: NOW + 9, plan: plan(), usage: USAGE } as const
 const queued = { ...started(), queue: [message('m1', 'assistant')] }
-const waiting = modelAnswered(queued, { ...asked('b'), asked: true, drain: queued.queue }, wait, NOW)
+const waiting = applyModelAnswer(queued, { ...asked('b'), asked: true, drain: queued.queue }, wait, NOW)
 
 test('a model call that has to wait says until when', () => {
   expect(nextAction(waiting)).toEqual({ kind: 'waitUntil', until: NOW + 9 })
@@ -48,7 +48,7 @@ test('T3 the same call follows, and drains nothing that came meanwhile', () => {
     { toolCallId: 't', name: 'work' },
     NOW,
   )
-  const over = advance(waitOver(more))
+  const over = advance(endWait(more))
   expect(nextAction(over)).toMatchObject({ kind: 'callModel', side: 'b', asked: true, drain: [] })
   expect(over.queue).toHaveLength(2)
 })
@@ -56,7 +56,7 @@ test('T3 the same call follows, and drains nothing that came meanwhile', () => {
 test('nothing goes before the call that waits', () => {
   const tool = acceptTool({ ...waiting, queue: [] }, { toolCallId: 't', name: 'work' }, NOW)
   const planned = { ...tool, run: run({ waitUntil: NOW, call: asked() }) }
-  expect(nextAction(advance(waitOver(planned))).kind).toBe('callModel')
+  expect(nextAction(advance(endWait(planned))).kind).toBe('callModel')
 })
 
 test('messages do not cut the wait, a stop and a terminate do', () => {
@@ -66,17 +66,17 @@ test('messages do not cut the wait, a stop and a terminate do', () => {
 })
 
 test('a call that has to wait is made again', () => {
-  const call = waitAsked(withCalls('work'), { type: 'wait', until: NOW + 9 }, null)
+  const call = applyWait(withCalls('work'), { type: 'wait', until: NOW + 9 }, null)
   expect(nextAction(call).kind).toBe('waitUntil')
   expect(doingOf(call)).toBe('tool work')
-  expect(nextAction(waitOver(call))).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
+  expect(nextAction(endWait(call))).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
 })
 
 test('T10 a wait within a step leaves the plan of the step', () => {
   const two = dualPlan({}, {})
   const speaking = { ...started(), run: run({ side: 'b' }), plan: two }
   const calling = answered(speaking, { calls: [{ id: 'c0', name: 'work' }], plan: two })
-  const over = waitOver(waitAsked(calling, { type: 'wait', until: NOW, plan: plan() }, null))
+  const over = endWait(applyWait(calling, { type: 'wait', until: NOW, plan: plan() }, null))
   expect(stepOf(calling.run)?.side).toBe('b')
   expect(nextAction(over)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
   expect(over.plan).toEqual(two)
@@ -84,12 +84,12 @@ test('T10 a wait within a step leaves the plan of the step', () => {
 
 test('a wait without a run changes nothing', () => {
   const idle = idleControl()
-  expect(waitAsked(idle, { type: 'wait', until: NOW }, null)).toBe(idle)
-  expect(waitOver(idle)).toBe(idle)
+  expect(applyWait(idle, { type: 'wait', until: NOW }, null)).toBe(idle)
+  expect(endWait(idle)).toBe(idle)
 })
 
 const ASKS = { requestId: 'budget_1', kind: 'budget', status: 'waiting_permission', next: 'execute' } as const
-const asking = modelAnswered(
+const asking = applyModelAnswer(
   queued,
   { ...asked('b'), asked: true, drain: queued.queue },
   { type: 'pending', ...ASKS, plan: plan(), usage: USAGE },
@@ -101,17 +101,19 @@ test('a model call may wait for an answer from outside', () => {
   expect(advance(asking)).toBe(asking)
   expect(statusOf(asking)).toBe('waiting_permission')
   expect(doingOf(asking)).toBe('model')
-  expect(openRequests(asking)).toEqual([{ id: 'budget_1', kind: 'budget', toolName: null, requestedAt: NOW }])
+  expect(listOpenRequests(asking)).toEqual([
+    { id: 'budget_1', kind: 'budget', toolName: null, requestedAt: NOW },
+  ])
   expect(asking.run?.usage).toEqual(USAGE)
   expect(nextAction(acceptStop(asking, undefined)).kind).toBe('settle')
-  expect(openRequests(acceptStop(asking, undefined))).toEqual([])
+  expect(listOpenRequests(acceptStop(asking, undefined))).toEqual([])
 })
 
 test('T3 T4 the same model call goes on with the answer, in the same run', () => {
   const more = acceptMessage(restore(carry(asking), asking.start), { messageId: 'm2' }, NOW)
   const answer = { id: 'budget_1', approved: true }
   expect(responseRefusal(more, answer)).toBeNull()
-  const going = advance(responded(more, answer, NOW))
+  const going = advance(applyResponse(more, answer, NOW))
   const response = { requestId: 'budget_1', approved: true }
   expect(nextAction(going)).toMatchObject({ kind: 'callModel', side: 'b', asked: true, drain: [], response })
   expect(going.run).toMatchObject({ number: 1, phase: { resumed: true } })
@@ -121,9 +123,9 @@ test('T3 T4 the same model call goes on with the answer, in the same run', () =>
 test('the model call of a nested step goes on with its answer too', () => {
   const draft = withCalls('draft')
   const frame = { callId: 'c0', prompt: 'writer' }
-  const waits = frameAnswered(frameBegins(draft), frame, { type: 'pending', ...ASKS }, NOW)
+  const waits = applyFrameAnswer(beginFrame(draft), frame, { type: 'pending', ...ASKS }, NOW)
   expect(nextAction(waits)).toMatchObject({ kind: 'awaitAnswer', call: { id: 'c0' } })
-  const going = responded(waits, { id: 'budget_1', approved: true }, NOW)
+  const going = applyResponse(waits, { id: 'budget_1', approved: true }, NOW)
   const response = { requestId: 'budget_1', approved: true }
   expect(nextAction(going)).toMatchObject({ kind: 'callPrompt', call: { id: 'c0', response } })
   expect(going.run).toMatchObject({ phase: { resumed: true } })
@@ -131,16 +133,16 @@ test('the model call of a nested step goes on with its answer too', () => {
 
 test.each(['ask', 'write', 'work'])('a call of %s may wait for an answer, and is made again', (name) => {
   const before = nextAction(withCalls(name)).kind
-  const waits = callPending(withCalls(name), 'c0', { type: 'pending', ...ASKS }, NOW)
+  const waits = applyPendingCall(withCalls(name), 'c0', { type: 'pending', ...ASKS }, NOW)
   expect(nextAction(waits).kind).toBe('awaitAnswer')
-  const going = responded(waits, { id: 'budget_1', approved: false }, NOW)
+  const going = applyResponse(waits, { id: 'budget_1', approved: false }, NOW)
   expect(nextAction(going)).toMatchObject({ kind: before, call: { response: { approved: false } } })
 })
 
 test('a call whose answer came before its question waits for nobody', () => {
   const result = { ...ASKS, requestId: 'c0', kind: 'call', next: 'complete', answered: true } as const
-  const going = callPending(withCalls('work'), 'c0', { type: 'pending', ...result }, NOW)
-  expect(openRequests(going)).toEqual([])
+  const going = applyPendingCall(withCalls('work'), 'c0', { type: 'pending', ...result }, NOW)
+  expect(listOpenRequests(going)).toEqual([])
   expect(nextAction(going)).toMatchObject({
     kind: 'completeCall',
     by: { kind: 'response', requestId: 'c0' },
@@ -149,27 +151,27 @@ test('a call whose answer came before its question waits for nobody', () => {
 
 describe('a run that is ended without an answer', () => {
   const ending = (control: ThreadControl): ThreadControl => {
-    const failed = activityFailed(control, 'failed')
+    const failed = applyActivityFailure(control, 'failed')
     const action = nextAction(failed)
     if (action.kind !== 'settle') throw new Error(`Expected a settle, got ${action.kind}.`)
-    return advance(settled(failed, { ...action, queued: failed.queue.length }, NOW))
+    return advance(applySettle(failed, { ...action, queued: failed.queue.length }, NOW))
   }
 
   test('T3 parks what its own model call was to take', () => {
-    const asks = modelAsked(started(), started().queue)
+    const asks = forgetRevival(started(), started().queue)
     expect(ending(asks)).toMatchObject({ run: null, stopped: true })
   })
 
   test('T3 goes on with a message that came while it worked', () => {
-    const asks = modelAsked(started(), started().queue)
+    const asks = forgetRevival(started(), started().queue)
     const next = ending(acceptMessage(asks, { messageId: 'm2' }, NOW))
     expect(next).toMatchObject({ stopped: false, run: { number: 2 } })
-    const taken = modelAsked(next, next.queue)
+    const taken = forgetRevival(next, next.queue)
     expect(ending(taken)).toMatchObject({ run: null, stopped: true })
   })
 
   test('T3 parks what a tool or a parent said meanwhile', () => {
-    const asks = modelAsked(started(), started().queue)
+    const asks = forgetRevival(started(), started().queue)
     expect(ending(acceptMessage(asks, { messageId: 'm2', from: 'parent' }, NOW)).run).toBeNull()
     expect(ending(acceptTool(asks, { toolCallId: 't', name: 'work' }, NOW)).run).toBeNull()
   })

@@ -15,9 +15,15 @@ import type { FailureCause } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
 import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { answerMissed, answerRefused, operationsOf, resumedAnswered, storeFound } from '../thread/apply.js'
+import {
+  markUnacknowledged,
+  recordRefusedAnswer,
+  listOperations,
+  clearResumed,
+  adoptStore,
+} from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
-import { factsSent, factsToSend, hasStored } from '../thread/facts.js'
+import { forgetSentFacts, listFactsToSend, hasStored } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -73,7 +79,7 @@ type Called<N extends Name> =
  */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
-  const facts = storesFacts(control, call.name) ? factsToSend(control) : []
+  const facts = storesFacts(control, call.name) ? listFactsToSend(control) : []
   const base: ActivityInput = {
     level: host.level,
     threadId: control.threadId,
@@ -82,106 +88,97 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
     run: control.run?.number ?? control.runs,
     facts,
   }
-  host.startsAction(base.now)
+  host.beginAction(base.now)
   // The type of the input is that of the activity: `Call` took the common fields away, `base` gives them back.
   const input = { ...base, ...call.input } as Input<N>
-  const first = await attempted(host, call, input)
-  const called = asksAgain(host, call, first)
-    ? await attempted(host, call, askingAgain(call.name, input))
+  const first = await attempt(host, call, input)
+  const called = isRepeated(host, call, first)
+    ? await attempt(host, call, repeatInput(call.name, input))
     : first
   if (called.kind !== 'answered') {
-    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
+    host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
     return called
   }
   const { answer } = called
   if (facts.length > 0 && hasStored(answer))
-    host.update((current) => factsSent(current, control.facts, control.factsDropped))
-  if (resumes(call.name)) host.update(resumedAnswered)
+    host.update((current) => forgetSentFacts(current, control.facts, control.factsDropped))
+  if (isOfStep(call.name)) host.update(clearResumed)
   // An attempt before this one may have committed an outcome, of which nobody tells a thread that is terminated.
   if (answer.type === 'terminated')
-    host.update((current) => answerMissed(current, operationsOf(call.name, input)))
+    host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
   return called
 }
 
-async function attempted<N extends Name>(
-  host: ThreadHost,
-  call: Call<N>,
-  input: Input<N>,
-): Promise<Called<N>> {
-  const start = (): Promise<Answer<N>> => doneInItsStore(host, call, input)
+async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Called<N>> {
+  const start = (): Promise<Answer<N>> => attemptInOwnStore(host, call, input)
   try {
     const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
     const problem = answerProblem(call.name, answer, input)
     if (problem === undefined) {
-      host.update((current) => storeFound(current, answer))
+      host.update((current) => adoptStore(current, answer))
       return { kind: 'answered', answer }
     }
-    host.update((current) => answerRefused(current, { activity: call.name, problem, asked: input }))
-    return wasCut(host, call) || isStopped(host, call)
+    host.update((current) => recordRefusedAnswer(current, { activity: call.name, problem, asked: input }))
+    return wasInterrupted(host, call) || isStopped(host, call)
       ? { kind: 'cut' }
       : { kind: 'failed', failure: 'no_answer' }
   } catch (error) {
     if (error instanceof CancelledFailure) return { kind: 'cut' }
     if (!(error instanceof ActivityFailure)) throw error
-    if (wasCut(host, call)) return { kind: 'cut' }
+    if (wasInterrupted(host, call)) return { kind: 'cut' }
     const isFinal = error.retryState === RetryState.NON_RETRYABLE_FAILURE
     return { kind: 'failed', failure: isFinal ? 'failed' : 'timed_out' }
   }
 }
 
 /** A failure for good is what an operator, or a worker that knows better, wants of models, effects and ends of runs. */
-const ASKED_AGAIN: ReadonlySet<Name> = new Set([
-  'executeTool',
-  'completeCall',
-  'prepareChild',
-  'prepareMessage',
-])
+const REPEATED: ReadonlySet<Name> = new Set(['executeTool', 'completeCall', 'prepareChild', 'prepareMessage'])
 
-function asksAgain<N extends Name>(host: ThreadHost, call: Call<N>, called: Called<N>): boolean {
+function isRepeated<N extends Name>(host: ThreadHost, call: Call<N>, called: Called<N>): boolean {
   if (called.kind !== 'failed' || isStopped(host, call)) return false
-  return called.failure === 'no_answer' || (called.failure === 'failed' && ASKED_AGAIN.has(call.name))
+  return called.failure === 'no_answer' || (called.failure === 'failed' && REPEATED.has(call.name))
 }
 
 /** T8: nothing of a step begins any more; the settle of the run tells what came of it all the same. */
 function isStopped<N extends Name>({ control }: ThreadHost, { name }: Call<N>): boolean {
-  return resumes(name) && (control.terminating || isStopping(control))
+  return isOfStep(name) && (control.terminating || isStopping(control))
 }
 
 /** Of a call only its row is asked for: what its code did, or may do still, is not done again. */
-function askingAgain<N extends Name>(name: N, input: Input<N>): Input<N> {
+function repeatInput<N extends Name>(name: N, input: Input<N>): Input<N> {
   return name === 'executeTool' ? { ...input, failed: true } : input
 }
 
 /** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
 function storesFacts({ run }: ThreadControl, name: Name): boolean {
   if (name === 'checkChildren' || name === 'expireChild') return false
-  return run === null || !isResumed(run) || !resumes(name)
+  return run === null || !isResumed(run) || !isOfStep(name)
 }
 
 /** An activity of a step may have asked for the wait; others may come in between. */
-function resumes(name: Name): boolean {
-  return name === 'callModel' || ASKED_AGAIN.has(name)
+function isOfStep(name: Name): boolean {
+  return name === 'callModel' || REPEATED.has(name)
 }
 
 /**
  * Where only workers of other stores are, the thread waits, as it does where there is no worker at all: after the day that
  * Temporal tries for, the activity is scheduled anew. Each round leaves a few events, and nothing in it continues as new.
  */
-async function doneInItsStore<N extends Name>(
+async function attemptInOwnStore<N extends Name>(
   host: ThreadHost,
   call: Call<N>,
   input: Input<N>,
 ): Promise<Answer<N>> {
   for (;;) {
     try {
-      return await scheduled(host, call, input)
+      return await schedule(host, call, input)
     } catch (error) {
-      if (wasCut(host, call) || !hasFailureType(error, 'Thread.OtherStore')) throw error
+      if (wasInterrupted(host, call) || !hasFailureType(error, 'Thread.OtherStore')) throw error
     }
   }
 }
 
-function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {
+function schedule<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Answer<N>> {
   const { limit, summary, taskQueue = null } = call
   const options = activityOptions(host.control, { limit, summary, taskQueue })
   const activities =
@@ -193,7 +190,7 @@ function scheduled<N extends Name>(host: ThreadHost, call: Call<N>, input: Input
 }
 
 /** A worker that died while it was told to stop leaves a failure instead of an answer. */
-function wasCut<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
+function wasInterrupted<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   const { terminating } = host.control
   if (call.cutBy === null) return false
   return terminating || (call.cutBy === 'stop' && isStopping(host.control))

@@ -32,9 +32,9 @@ import {
 import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
 import type { Closing, ThreadControl } from '../thread/control.js'
 import { acceptMessage, firstMessage } from '../thread/inbox.js'
-import { comesDue, nextAction, nextDueAt } from '../thread/next-action.js'
+import { applyDueTimes, nextAction, nextDueAt } from '../thread/next-action.js'
 import type { Action } from '../thread/next-action.js'
-import { lateBegins } from '../thread/reset.js'
+import { resumePostponed } from '../thread/reset.js'
 import { performForOthers } from './other-threads.js'
 import { createThreadHost } from './thread-host.js'
 import type { ThreadHost } from './thread-host.js'
@@ -44,8 +44,8 @@ import { performStep } from './steps.js'
 import { waitFor } from './wait.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Millis } from '../protocol/time.js'
-import { terminationFound } from '../thread/apply.js'
-import { effectGivenUp, effectRan } from '../thread/operations.js'
+import { applyTermination } from '../thread/apply.js'
+import { giveUpEffect, completeEffect } from '../thread/operations.js'
 import { callActivity } from './activities.js'
 
 /**
@@ -72,7 +72,7 @@ async function run(host: ThreadHost): Promise<Close> {
     // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
     if (!allHandlersFinished()) await condition(allHandlersFinished)
     const now = Date.now()
-    host.update((control) => advance(comesDue(lateBegins(control, now), now)))
+    host.update((control) => advance(applyDueTimes(resumePostponed(control, now), now)))
     // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
     // in between would be lost, or waited for in vain.
     if (continuesAsNew(host)) await goOnAsNew(host)
@@ -201,7 +201,7 @@ function createAlarm(host: ThreadHost): Alarm {
   const ring = (): void => {
     timer = null
     const now = Date.now()
-    host.update((control) => comesDue(control, now))
+    host.update((control) => applyDueTimes(control, now))
     set(nextDueAt(host.control, now))
   }
   return { set }
@@ -222,12 +222,12 @@ async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
   })
   if (called.kind === 'cut') return
   if (called.kind === 'failed') {
-    host.update((control) => effectGivenUp(control, effectId))
+    host.update((control) => giveUpEffect(control, effectId))
     // Nothing else may follow for months. If this fails too, the next settle tells.
     return settle(host, { ending: null, close: null })
   }
   const { answer } = called
-  if (answer.type === 'terminated') return host.update(terminationFound)
+  if (answer.type === 'terminated') return host.update(applyTermination)
   const { operations } = answer
-  host.update((control) => effectRan(control, { id: effectId, operations }, Date.now()))
+  host.update((control) => completeEffect(control, { id: effectId, operations }, Date.now()))
 }

@@ -21,11 +21,11 @@ import type { ChildWorkflowHandle } from '@temporalio/workflow'
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
 import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { ChildReport, QueueMessage, ThreadStart } from '../protocol/messages.js'
-import { terminationFound } from '../thread/apply.js'
-import type { DeferredChild, Tell, ThreadControl } from '../thread/control.js'
+import { applyTermination } from '../thread/apply.js'
+import type { DeferredChild, OutboundSignal, ThreadControl } from '../thread/control.js'
 import type { Action } from '../thread/next-action.js'
-import { tellDone, toldAs } from '../thread/operations.js'
-import { reportAnnounced, reportDelivered, reportKind } from '../thread/reports.js'
+import { removeOutbound, createOutboundMessage } from '../thread/operations.js'
+import { applyAnnouncement, applyDeliveredReport, reportKind } from '../thread/reports.js'
 import type { DueReport } from '../thread/reports.js'
 import { callActivity, untilStored } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
@@ -33,17 +33,17 @@ import type { ThreadResult } from '../protocol/activities.js'
 import { STORE_MEMO } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { PreparedChild } from '../protocol/status.js'
-import { childCancelled, childStarted, messageLost, messageSent } from '../thread/child-calls.js'
-import { stopForwarded } from '../thread/calls.js'
+import { markChildCancelled, applyChildStart, onMessageLost, onMessageSent } from '../thread/child-calls.js'
+import { markStopForwarded } from '../thread/calls.js'
 import {
-  childClosed,
-  childExpired,
-  deferredOpened,
-  deferredStarted,
-  expiryFailed,
+  applyChildClose,
+  applyChildExpiry,
+  openDeferred,
+  applyDeferredStart,
+  postponeExpiry,
 } from '../thread/children.js'
 import type { CallIn } from '../thread/run.js'
-import { childTold } from '../thread/settling.js'
+import { removeFromCascade } from '../thread/settling.js'
 
 /** The pause before a thread whose run refuses its 10,001st signal is signalled again: it continues as new when it can. */
 const REFUSED_SIGNAL_PAUSE = 60_000
@@ -87,7 +87,7 @@ export function performForOthers(host: ThreadHost, action: OthersAction): Promis
     case 'announceReport':
       return announceReport(host, action.report)
     case 'tell':
-      return tellThread(host, action.tell)
+      return sendOutbound(host, action.tell)
   }
 }
 
@@ -95,12 +95,12 @@ export function performForOthers(host: ThreadHost, action: OthersAction): Promis
 async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
-  const answer = await untilStored(host, () => storedReport(host, due, parent))
-  host.update((control) => reportDelivered(control, due, answer))
-  if (answer.type === 'delivered' && answer.terminated === true) host.update(terminationFound)
+  const answer = await untilStored(host, () => storeReport(host, due, parent))
+  host.update((control) => applyDeliveredReport(control, due, answer))
+  if (answer.type === 'delivered' && answer.terminated === true) host.update(applyTermination)
 }
 
-async function storedReport(
+async function storeReport(
   host: ThreadHost,
   { ending, invocations, closes }: DueReport,
   parent: DeliverReportInput['parent'],
@@ -128,18 +128,20 @@ async function storedReport(
 async function announceReport(host: ThreadHost, report: ChildReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
-  const taken = await told(() =>
+  const taken = await sendUntilTaken(() =>
     getExternalWorkflowHandle(parent.threadId).signal(SIGNALS.childReport, report),
   )
-  host.update((control) => reportAnnounced(control, taken))
+  host.update((control) => applyAnnouncement(control, taken))
 }
 
 /** Tells another thread's workflow what this thread did to it; its rows say so already (T2). */
-async function tellThread(host: ThreadHost, tell: Tell): Promise<void> {
-  const message = toldAs(host.control, tell)
+async function sendOutbound(host: ThreadHost, tell: OutboundSignal): Promise<void> {
+  const message = createOutboundMessage(host.control, tell)
   const thread = getExternalWorkflowHandle(tell.to)
-  await told(() => (message.signal === null ? thread.cancel() : thread.signal(message.signal, message.input)))
-  host.update(tellDone)
+  await sendUntilTaken(() =>
+    message.signal === null ? thread.cancel() : thread.signal(message.signal, message.input),
+  )
+  host.update(removeOutbound)
 }
 
 /** What the SDK calls a signal that the other thread's run cannot take any more: its next run will. */
@@ -149,7 +151,7 @@ const REFUSED = 'SignalCountLimitExceeded'
  * Sends something to another thread and awaits that it is taken. A thread that is gone takes nothing, and needs no telling;
  * one whose run has taken all the signals that it can is asked again, until it has continued as new.
  */
-async function told(tell: () => Promise<void>): Promise<'told' | 'gone'> {
+async function sendUntilTaken(tell: () => Promise<void>): Promise<'told' | 'gone'> {
   for (;;) {
     try {
       await tell()
@@ -166,7 +168,7 @@ async function told(tell: () => Promise<void>): Promise<'told' | 'gone'> {
 type ThreadWorkflow = (start: ThreadStart) => Promise<ThreadResult>
 
 /** What is known of a child that is to be started. */
-interface Starting {
+interface StartedChild {
   readonly child: PreparedChild
   /** The call that it answers. */
   readonly callId: string
@@ -176,22 +178,22 @@ interface Starting {
 async function startChildren(host: ThreadHost, call: CallIn<'prepared'>): Promise<void> {
   const starts = call.starting.map(async (child) => {
     const { reference } = child
-    const isObserved = await started(host, { child, callId: call.id })
-    host.update((control) => childStarted(control, { callId: call.id, reference, isObserved }, Date.now()))
+    const isObserved = await startThread(host, { child, callId: call.id })
+    host.update((control) => applyChildStart(control, { callId: call.id, reference, isObserved }, Date.now()))
   })
   await Promise.all(starts)
 }
 
 /** Starts a child that has its variables now. */
 async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise<void> {
-  host.update((control) => deferredOpened(control, deferred, Date.now()))
+  host.update((control) => openDeferred(control, deferred, Date.now()))
   const { callId } = deferred
-  const isObserved = await started(host, { child: deferred, callId })
-  host.update((control) => deferredStarted(control, deferred, { isObserved, now: Date.now() }))
+  const isObserved = await startThread(host, { child: deferred, callId })
+  host.update((control) => applyDeferredStart(control, deferred, { isObserved, now: Date.now() }))
 }
 
 /** Whether its close event will reach this Temporal run; "already started" counts as started. */
-async function started(host: ThreadHost, { child, callId }: Starting): Promise<boolean> {
+async function startThread(host: ThreadHost, { child, callId }: StartedChild): Promise<boolean> {
   const { reference, agent } = child
   const { store } = host.control.start
   try {
@@ -204,7 +206,7 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
       memo: { agent, ...(store !== undefined && { [STORE_MEMO]: store }) },
       ...childLabels(host.control, child),
     })
-    void observe(host, reference, handle)
+    void awaitClose(host, reference, handle)
     return true
   } catch (error) {
     // After a reset the child of the first try is still there: it has its message and will report.
@@ -213,7 +215,7 @@ async function started(host: ThreadHost, { child, callId }: Starting): Promise<b
   }
 }
 
-function childStart({ start, threadId }: ThreadControl, { child, callId }: Starting): ThreadStart {
+function childStart({ start, threadId }: ThreadControl, { child, callId }: StartedChild): ThreadStart {
   const { store, userId, searchAttributes, limits } = start
   return {
     agent: child.agent,
@@ -228,13 +230,13 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
 }
 
 /** The close event answers for a child that ends without a report; one that reported is no longer owed by then. */
-async function observe(
+async function awaitClose(
   host: ThreadHost,
   reference: string,
   handle: ChildWorkflowHandle<ThreadWorkflow>,
 ): Promise<void> {
   const status = await handle.result().then(() => 'completed', closeStatus)
-  host.update((control) => childClosed(control, { reference, status }, Date.now()))
+  host.update((control) => applyChildClose(control, { reference, status }, Date.now()))
 }
 
 function closeStatus(error: unknown): string {
@@ -247,13 +249,13 @@ function closeStatus(error: unknown): string {
 async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise<void> {
   const { id: callId, reference, messageId, role } = call
   const message: QueueMessage = { messageId, role, from: 'parent', invocation: callId }
-  const taken = await told(() =>
+  const taken = await sendUntilTaken(() =>
     getExternalWorkflowHandle(reference).signal<[QueueMessage]>(SIGNALS.queueMessage, message),
   )
   host.update((control) =>
     taken === 'told'
-      ? messageSent(control, callId, Date.now())
-      : messageLost(control, { callId, reference, status: 'not_found' }, Date.now()),
+      ? onMessageSent(control, callId, Date.now())
+      : onMessageLost(control, { callId, reference, status: 'not_found' }, Date.now()),
   )
 }
 
@@ -264,21 +266,23 @@ async function stopChildren(
   references: readonly string[],
 ): Promise<void> {
   await Promise.all(
-    references.map((reference) => told(() => getExternalWorkflowHandle(reference).signal(SIGNALS.stop))),
+    references.map((reference) =>
+      sendUntilTaken(() => getExternalWorkflowHandle(reference).signal(SIGNALS.stop)),
+    ),
   )
-  host.update((control) => stopForwarded(control, id, references))
+  host.update((control) => markStopForwarded(control, id, references))
 }
 
 /** Ends a child that nobody waits for any more. */
 async function cancelLate(host: ThreadHost, { id }: CallIn<'reported'>, reference: string): Promise<void> {
-  await told(() => getExternalWorkflowHandle(reference).cancel())
-  host.update((control) => childCancelled(control, id, reference))
+  await sendUntilTaken(() => getExternalWorkflowHandle(reference).cancel())
+  host.update((control) => markChildCancelled(control, id, reference))
 }
 
 /** The cascade of terminate: acknowledged before the parent closes. */
 async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
-  await told(() => getExternalWorkflowHandle(reference).cancel())
-  host.update((control) => childTold(control, reference))
+  await sendUntilTaken(() => getExternalWorkflowHandle(reference).cancel())
+  host.update((control) => removeFromCascade(control, reference))
 }
 
 /** A child as its parent starts it. */
@@ -314,7 +318,7 @@ async function expireChild(host: ThreadHost, child: DeferredChild): Promise<void
   })
   host.update((control) =>
     called.kind === 'answered'
-      ? childExpired(control, requestId, called.answer.messageId, Date.now())
-      : expiryFailed(control, requestId, Date.now()),
+      ? applyChildExpiry(control, requestId, called.answer.messageId, Date.now())
+      : postponeExpiry(control, requestId, Date.now()),
   )
 }

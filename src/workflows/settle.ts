@@ -1,10 +1,10 @@
 import type { RunEnd, ThreadClose } from '../protocol/end-activities.js'
-import { missedTold, terminationFound } from '../thread/apply.js'
-import { closedChildren, closesTold } from '../thread/children.js'
+import { applyUnacknowledged, applyTermination } from '../thread/apply.js'
+import { listClosedChildren, forgetClosedChildren } from '../thread/children.js'
 import type { Action } from '../thread/next-action.js'
-import { givenUpTold } from '../thread/operations.js'
+import { forgetGivenUp } from '../thread/operations.js'
 import type { Ending } from '../thread/run.js'
-import { cutTools, settled, withCutStep } from '../thread/settling.js'
+import { listInterruptedTools, applySettle, interruptStep } from '../thread/settling.js'
 import { snapshotOf } from '../thread/snapshot.js'
 import { callActivity, untilStored } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
@@ -17,25 +17,25 @@ type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close
  */
 export async function settle(host: ThreadHost, ends: Ends): Promise<void> {
   const { ending } = ends
-  const tools = cutTools(host.control, ending)
-  host.update((control) => withCutStep(control, ending, Date.now()))
-  await untilStored(host, async () => (await isSettled(host, ends, tools)) || null)
+  const tools = listInterruptedTools(host.control, ending)
+  host.update((control) => interruptStep(control, ending, Date.now()))
+  await untilStored(host, async () => (await trySettle(host, ends, tools)) || null)
 }
 
 /**
  * One that ends nothing is not waited for: the next one tells of effects; of children that are gone whoever writes to them
  * finds out.
  */
-async function isSettled(
+async function trySettle(
   host: ThreadHost,
   { ending, close }: Ends,
   tools: readonly string[],
 ): Promise<boolean> {
   const { control } = host
   const number = control.settles + 1
-  const after = settled(control, { ending, close, queued: control.queue.length }, Date.now())
+  const after = applySettle(control, { ending, close, queued: control.queue.length }, Date.now())
   const { givenUp } = control
-  const closed = closedChildren(control)
+  const closed = listClosedChildren(control)
   const unheard = ending === null ? undefined : control.run?.unacknowledged
   const called = await callActivity(host, {
     name: 'settle',
@@ -56,13 +56,13 @@ async function isSettled(
     },
   })
   if (called.kind !== 'answered' && (ending !== null || close !== null)) return false
-  if (called.kind === 'answered') host.update((current) => givenUpTold(current, givenUp))
-  host.update((current) => closesTold(current, closed))
-  host.update((current) => settled(current, { ending, close, queued: control.queue.length }, Date.now()))
+  if (called.kind === 'answered') host.update((current) => forgetGivenUp(current, givenUp))
+  host.update((current) => forgetClosedChildren(current, closed))
+  host.update((current) => applySettle(current, { ending, close, queued: control.queue.length }, Date.now()))
   if (called.kind !== 'answered') return true
   const { operations, terminated } = called.answer
-  host.update((current) => missedTold(current, { unheard, operations }, Date.now()))
-  if (terminated === true) host.update(terminationFound)
+  host.update((current) => applyUnacknowledged(current, { unheard, operations }, Date.now()))
+  if (terminated === true) host.update(applyTermination)
   return true
 }
 

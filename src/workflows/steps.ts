@@ -14,22 +14,22 @@ import { idempotencyKeyOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { modelOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
-import { activityFailed, runEnded, terminationFound, waitAsked } from '../thread/apply.js'
+import { applyActivityFailure, applyEnd, applyTermination, applyWait } from '../thread/apply.js'
 import {
-  callAnswered,
-  callPending,
-  callRemote,
-  frameAnswered,
-  frameBegins,
-  kindAnswered,
-  remoteReturned,
+  applyCallResult,
+  applyPendingCall,
+  applyRemoteCall,
+  applyFrameAnswer,
+  beginFrame,
+  applyToolKind,
+  applyRemoteReturn,
 } from '../thread/call-answers.js'
-import { placeInStep } from '../thread/calls.js'
-import { childrenPrepared, messagePrepared } from '../thread/child-calls.js'
+import { locateInStep } from '../thread/calls.js'
+import { applyPreparedChildren, applyPreparedMessage } from '../thread/child-calls.js'
 import { countChildren } from '../thread/children.js'
 import type { QueueEntry, ThreadControl } from '../thread/control.js'
-import { turnLeft } from '../thread/facts.js'
-import { modelAnswered, modelAsked } from '../thread/model-answers.js'
+import { leaveTurn } from '../thread/facts.js'
+import { applyModelAnswer, forgetRevival } from '../thread/model-answers.js'
 import type { Action, CallWork } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
 import type { CallIn } from '../thread/run.js'
@@ -90,8 +90,8 @@ async function callModel(
 ): Promise<void> {
   const { run, side, asked, toolFirst, drain, response } = action
   // A message made the other side act.
-  if (side !== run.side) host.update((control) => turnLeft(control, null))
-  host.update((control) => modelAsked(control, drain))
+  if (side !== run.side) host.update((control) => leaveTurn(control, null))
+  host.update((control) => forgetRevival(control, drain))
   const { control } = host
   const plan = run.planning === 'known' ? planOf(control) : null
   const called = await callActivity(host, {
@@ -122,12 +122,12 @@ async function callModel(
       ...(response !== undefined && { response }),
     },
   })
-  if (called.kind !== 'answered') return notAnswered(host, called)
+  if (called.kind !== 'answered') return applyMissingAnswer(host, called)
   const { answer } = called
   host.update((current) =>
     answer.type === 'terminated'
-      ? terminationFound(current)
-      : modelAnswered(current, action, answer, Date.now()),
+      ? applyTermination(current)
+      : applyModelAnswer(current, action, answer, Date.now()),
   )
 }
 
@@ -148,7 +148,7 @@ async function callPrompt(
   action: Extract<Action, { readonly kind: 'callPrompt' }>,
 ): Promise<void> {
   const { step, call, frame } = action
-  host.update(frameBegins)
+  host.update(beginFrame)
   const { control } = host
   const { digest } = planOf(control)
   const called = await callActivity(host, {
@@ -164,7 +164,7 @@ async function callPrompt(
       plan: digest,
       knownPlan: digest,
       toolFirst: false,
-      frame: placeInStep(step, call).isLast ? { ...frame, last: true } : frame,
+      frame: locateInStep(step, call).isLast ? { ...frame, last: true } : frame,
       trigger: null,
       sideStarts: false,
       asked: false,
@@ -177,12 +177,12 @@ async function callPrompt(
       ...(call.state === 'open' && call.response !== undefined && { response: call.response }),
     },
   })
-  if (called.kind !== 'answered') return notAnswered(host, called)
+  if (called.kind !== 'answered') return applyMissingAnswer(host, called)
   const { answer } = called
   host.update((current) =>
     answer.type === 'terminated'
-      ? terminationFound(current)
-      : frameAnswered(current, frame, answer, Date.now()),
+      ? applyTermination(current)
+      : applyFrameAnswer(current, frame, answer, Date.now()),
   )
 }
 
@@ -260,7 +260,7 @@ async function completeCall(
 function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
   const { run, step, call, promptPath, depth } = work
   const response = call.state === 'open' ? call.response : undefined
-  const { isFirst, isLast } = placeInStep(step, call)
+  const { isFirst, isLast } = locateInStep(step, call)
   return {
     step: step.number,
     side: step.side,
@@ -286,32 +286,32 @@ function applyAnswer(
   callId: string,
   called: Called<Exclude<StepActivity, 'callModel'>>,
 ): void {
-  if (called.kind !== 'answered') return notAnswered(host, called)
+  if (called.kind !== 'answered') return applyMissingAnswer(host, called)
   const { answer } = called
-  host.update((control) => applied(control, callId, answer))
+  host.update((control) => applyToolAnswer(control, callId, answer))
 }
 
-function applied(control: ThreadControl, callId: string, answer: Answer): ThreadControl {
+function applyToolAnswer(control: ThreadControl, callId: string, answer: Answer): ThreadControl {
   const now = Date.now()
   switch (answer.type) {
     case 'result':
-      return callAnswered(control, callId, answer, now)
+      return applyCallResult(control, callId, answer, now)
     case 'remote':
-      return callRemote(control, callId, answer)
+      return applyRemoteCall(control, callId, answer)
     case 'kind':
-      return kindAnswered(control, callId, answer.tool)
+      return applyToolKind(control, callId, answer.tool)
     case 'children':
-      return childrenPrepared(control, callId, answer, now)
+      return applyPreparedChildren(control, callId, answer, now)
     case 'message':
-      return messagePrepared(control, callId, answer, now)
+      return applyPreparedMessage(control, callId, answer, now)
     case 'pending':
-      return callPending(control, callId, answer, now)
+      return applyPendingCall(control, callId, answer, now)
     case 'wait':
-      return waitAsked(control, answer, null)
+      return applyWait(control, answer, null)
     case 'end':
-      return runEnded(control, answer, now)
+      return applyEnd(control, answer, now)
     case 'terminated':
-      return terminationFound(control)
+      return applyTermination(control)
   }
 }
 
@@ -335,7 +335,7 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
   })
   const run = activities[activity]
   if (run === undefined) throw new Error(`There is no activity ${activity}.`)
-  host.startsAction(Date.now())
+  host.beginAction(Date.now())
   const input = { level, threadId, callId: id, idempotencyKey: idempotencyKeyOf(threadId, id) }
   try {
     await host.cancellable(() => run(input), 'stop')
@@ -343,13 +343,13 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
     if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error
     if (endingOf(host.control) !== null) return
   }
-  host.update((current) => remoteReturned(current, id))
+  host.update((current) => applyRemoteReturn(current, id))
 }
 
 /** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
-function notAnswered(
+function applyMissingAnswer(
   host: ThreadHost,
   called: Exclude<Called<StepActivity>, { readonly kind: 'answered' }>,
 ): void {
-  if (called.kind === 'failed') host.update((control) => activityFailed(control, called.failure))
+  if (called.kind === 'failed') host.update((control) => applyActivityFailure(control, called.failure))
 }

@@ -16,7 +16,7 @@ import { failure } from '../protocol/failures.js'
 import { QUERIES, SIGNALS, UPDATES } from '../protocol/messages.js'
 import type { RemoveQueued, Respond } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/status.js'
-import { responded, responseRefusal } from '../thread/call-answers.js'
+import { applyResponse, responseRefusal } from '../thread/call-answers.js'
 import { acceptReport } from '../thread/children.js'
 import {
   acceptContinue,
@@ -26,11 +26,11 @@ import {
   acceptTool,
   acceptUnknownSignal,
 } from '../thread/inbox.js'
-import { acceptOperations, itemRemoved, removalRefusal } from '../thread/operations.js'
+import { acceptOperations, removeQueuedItem, removalRefusal } from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 
 /** `stop` cancels what a stop interrupts; `terminate` cancels everything. */
-type CutBy = 'stop' | 'terminate'
+type Interruption = 'stop' | 'terminate'
 
 /** The mutable cell of one Temporal run: the control state, what is in flight, what was shown. */
 export interface ThreadHost {
@@ -46,10 +46,10 @@ export interface ThreadHost {
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
   /** Runs something that a stop or terminate may cut. */
-  cancellable<T>(work: () => Promise<T>, by: CutBy): Promise<T>
+  cancellable<T>(work: () => Promise<T>, by: Interruption): Promise<T>
   /** Cuts what is in flight, if this cuts it. */
-  cut(by: CutBy): void
-  startsAction(now: Millis): void
+  interrupt(by: Interruption): void
+  beginAction(now: Millis): void
 }
 
 /** The host of this Temporal run, with all handlers registered: it is created before the first await. */
@@ -65,7 +65,7 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
   let control = initial
   let signals = 0
   let since = Date.now()
-  let cutBy: CutBy | null = null
+  let cutBy: Interruption | null = null
   let scope: CancellationScope | null = null
   return {
     get control() {
@@ -91,10 +91,10 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
       cutBy = by
       return scope.run(work)
     },
-    cut: (by) => {
+    interrupt: (by) => {
       if (by === 'terminate' || cutBy === by) scope?.cancel()
     },
-    startsAction: (now) => {
+    beginAction: (now) => {
       since = now
     },
   }
@@ -126,17 +126,17 @@ function takeMessages(host: ThreadHost, root: CancellationScope): void {
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
     host.update((control) => accept(control, input, Date.now()))
     const { terminating, run } = host.control
-    if (terminating) host.cut('terminate')
-    else if (run !== null && run.stop !== null) host.cut('stop')
+    if (terminating) host.interrupt('terminate')
+    else if (run !== null && run.stop !== null) host.interrupt('stop')
   })
-  cutOnCancel(host, root)
+  interruptOnCancel(host, root)
 }
 
 /** T8: a run whose first task brings the cancellation knows of it before it acts, or continues as new without it. */
-function cutOnCancel(host: ThreadHost, root: CancellationScope): void {
+function interruptOnCancel(host: ThreadHost, root: CancellationScope): void {
   const terminate = (): void => {
     host.update((control) => ({ ...control, terminating: true }))
-    host.cut('terminate')
+    host.interrupt('terminate')
   }
   if (root.consideredCancelled) terminate()
   else root.cancelRequested.catch(terminate)
@@ -156,7 +156,7 @@ function takeAnswers(host: ThreadHost): void {
     respondUpdate,
     (answer) => {
       host.countSignal()
-      host.update((control) => responded(control, answer, Date.now()))
+      host.update((control) => applyResponse(control, answer, Date.now()))
     },
     {
       validator: (answer) => {
@@ -169,7 +169,7 @@ function takeAnswers(host: ThreadHost): void {
     removeQueuedUpdate,
     (item) => {
       host.countSignal()
-      host.update((control) => itemRemoved(control, item))
+      host.update((control) => removeQueuedItem(control, item))
     },
     {
       validator: (item) => {

@@ -1,15 +1,15 @@
 import { condition } from '@temporalio/workflow'
 
 import { LIMITS } from '../protocol/limits.js'
-import { waitOver } from '../thread/apply.js'
-import { waitExpired } from '../thread/child-calls.js'
+import { endWait } from '../thread/apply.js'
+import { expireWait } from '../thread/child-calls.js'
 import {
   acceptReport,
-  childrenChecked,
-  childrenToCheck,
-  deferredAction,
+  applyChildChecks,
+  listChildrenToCheck,
+  nextDeferredAction,
   nextCheckAt,
-  reportsTaken,
+  listReportNumbers,
 } from '../thread/children.js'
 import type { Action } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
@@ -42,19 +42,19 @@ async function waitForSomething(host: ThreadHost, action: Waits): Promise<void> 
   const delay = Math.min(Math.max(1, at - Date.now()), LIMITS.longestTimer)
   if (await condition(changed, delay, timer)) return
   if (action.kind === 'awaitChildren')
-    host.update((current) => waitExpired(current, action.call.id, Date.now()))
+    host.update((current) => expireWait(current, action.call.id, Date.now()))
   if (checkAt !== null && checkAt <= Date.now()) await lookForChildren(host)
 }
 
 async function lookForChildren(host: ThreadHost): Promise<void> {
   const { control } = host
-  const references = childrenToCheck(host.control, Date.now())
+  const references = listChildrenToCheck(host.control, Date.now())
   const called = await callActivity(host, {
     name: 'checkChildren',
     limit: 0,
     summary: 'look for children',
     cutBy: null,
-    input: { check: control.childChecks + 1, references, taken: reportsTaken(control, references) },
+    input: { check: control.childChecks + 1, references, taken: listReportNumbers(control, references) },
   })
   const {
     closed,
@@ -65,20 +65,20 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
   host.update((current) => {
     const told = missed.reduce((next, report) => acceptReport(next, report, now), current)
     // The others are due, so that the next wait looks for them.
-    return childrenChecked(told, references.slice(0, looked), closed, now)
+    return applyChildChecks(told, references.slice(0, looked), closed, now)
   })
 }
 
 /** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */
 async function waitForResource(host: ThreadHost, until: Millis): Promise<void> {
   const now = Date.now()
-  host.startsAction(now)
+  host.beginAction(now)
   // A subagent that has its variables starts meanwhile.
   const cut = (): boolean =>
-    endingOf(host.control) !== null || deferredAction(host.control) !== null || tookMany(host)
+    endingOf(host.control) !== null || nextDeferredAction(host.control) !== null || tookMany(host)
   const delay = Math.min(until - now, LIMITS.longestTimer)
   if (delay > 0 && (await condition(cut, delay, { summary: 'wait for a resource' }))) return
-  host.update(waitOver)
+  host.update(endWait)
 }
 
 /** Signals that change nothing count too: a run refuses its 10,001st (T10). */

@@ -1,4 +1,4 @@
-import { openChildren } from '../../src/thread/children.js'
+import { listOpenChildren } from '../../src/thread/children.js'
 import type { ChildReport } from '../../src/protocol/messages.js'
 import type { RandomThread } from './random-thread.js'
 import { owedBy } from './thread-log.js'
@@ -69,7 +69,7 @@ export const CHILD_RULES: readonly Rule[] = [
   {
     fact: 'a child that is not resumable is open only while it owes',
     holds: ({ control }) =>
-      openChildren(control).every(({ resumable, owes }) => resumable || owes.length > 0),
+      listOpenChildren(control).every(({ resumable, owes }) => resumable || owes.length > 0),
   },
 ]
 

@@ -1,7 +1,12 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
 import type { PreparedChild } from '../../src/protocol/status.js'
-import { childStarted, childrenPrepared, messagePrepared, messageSent } from '../../src/thread/child-calls.js'
-import { openChildren } from '../../src/thread/children.js'
+import {
+  applyChildStart,
+  applyPreparedChildren,
+  applyPreparedMessage,
+  onMessageSent,
+} from '../../src/thread/child-calls.js'
+import { listOpenChildren } from '../../src/thread/children.js'
 import type { OpenChild, ThreadControl } from '../../src/thread/control.js'
 import { stepOf } from '../../src/thread/run.js'
 import type { Call } from '../../src/thread/run.js'
@@ -37,7 +42,7 @@ export function owing(...callIds: readonly string[]): OpenChild['owes'] {
 /** Calls whose children have not all ended, and who still owes them. */
 export function groupsOf(control: ThreadControl): readonly { callId: string; references: string[] }[] {
   const groups = new Map<string, string[]>()
-  for (const { reference, owes } of openChildren(control))
+  for (const { reference, owes } of listOpenChildren(control))
     for (const { callId, isGrouped } of owes)
       if (isGrouped) groups.set(callId, [...(groups.get(callId) ?? []), reference])
   return [...groups].map(([callId, references]) => ({ callId, references }))
@@ -60,14 +65,14 @@ export function withPrepared(asked: Asked = {}): ThreadControl {
   const children = references.map((reference) => preparedChild(reference, { resumable }))
   const more = timeout === undefined ? {} : { timeout }
   const answer = { type: 'children', children, group: children.length > 1, blocking, ...more } as const
-  return childrenPrepared(withCalls('ask'), 'c0', answer, NOW)
+  return applyPreparedChildren(withCalls('ask'), 'c0', answer, NOW)
 }
 
 /** The same once they run. */
 export function withStarted(asked: Asked & { readonly isObserved?: boolean } = {}): ThreadControl {
   const { references = ['k'], isObserved = true } = asked
   return references.reduce(
-    (next, reference) => childStarted(next, { callId: 'c0', reference, isObserved }, NOW),
+    (next, reference) => applyChildStart(next, { callId: 'c0', reference, isObserved }, NOW),
     withPrepared(asked),
   )
 }
@@ -87,11 +92,11 @@ export function withAddressed(
     blocking,
     ...more,
   } as const
-  return messagePrepared(control, 'c0', message, NOW)
+  return applyPreparedMessage(control, 'c0', message, NOW)
 }
 
 export function withSent(asked: Parameters<typeof withAddressed>[0] = {}): ThreadControl {
-  return messageSent(withAddressed(asked), 'c0', NOW)
+  return onMessageSent(withAddressed(asked), 'c0', NOW)
 }
 
 export function report(patch: Partial<ChildReport> = {}): ChildReport {

@@ -4,7 +4,7 @@ import type { Plan, Side, SidePlan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
 import { initialControl } from '../../src/thread/continue-as-new.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
-import { modelAnswered } from '../../src/thread/model-answers.js'
+import { applyModelAnswer } from '../../src/thread/model-answers.js'
 import { createRun, endRun } from '../../src/thread/run.js'
 import type { Call, Ending, ModelCall, Run, Step, Work } from '../../src/thread/run.js'
 
@@ -86,7 +86,7 @@ export function answered(
 ): ThreadControl {
   const { text = false, calls = [], plan: given = plan() } = answer
   const side = control.run?.side ?? 'a'
-  return modelAnswered(
+  return applyModelAnswer(
     control,
     { ...asked(side), drain: control.queue },
     { type: 'answered', text, calls, usage: USAGE, plan: given },

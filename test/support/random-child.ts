@@ -2,7 +2,7 @@ import type { CallModelAnswer } from '../../src/protocol/activities.js'
 import type { DeliverReportAnswer } from '../../src/protocol/end-activities.js'
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
-import { callAnswered } from '../../src/thread/call-answers.js'
+import { applyCallResult } from '../../src/thread/call-answers.js'
 import { carry, restore, shouldContinueAsNew } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import type { ThreadControl } from '../../src/thread/control.js'
@@ -10,7 +10,7 @@ import * as inbox from '../../src/thread/inbox.js'
 import * as models from '../../src/thread/model-answers.js'
 import { nextAction } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
-import { acceptOperations, tellDone } from '../../src/thread/operations.js'
+import { acceptOperations, removeOutbound } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
 import { endingOf } from '../../src/thread/run.js'
 import type { Call } from '../../src/thread/run.js'
@@ -126,9 +126,9 @@ export class RandomChild {
       case 'executeTool':
         return this.#executeTool(action.call)
       case 'waitUntil':
-        return endingOf(this.control) === null ? this.#change(apply.waitOver) : undefined
+        return endingOf(this.control) === null ? this.#change(apply.endWait) : undefined
       case 'tell':
-        return this.#change(tellDone)
+        return this.#change(removeOutbound)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
@@ -143,13 +143,14 @@ export class RandomChild {
   }
 
   #callModel({ run, side, asked, toolFirst, drain }: Kind<'callModel'>): void {
-    this.#change((control) => models.modelAsked(control, drain))
-    if (this.#random.chance(0.1)) return this.#change((control) => apply.activityFailed(control, 'failed'))
+    this.#change((control) => models.forgetRevival(control, drain))
+    if (this.#random.chance(0.1))
+      return this.#change((control) => apply.applyActivityFailure(control, 'failed'))
     if (run.stop !== null && this.#random.chance(0.5)) return
     const answer = this.#answer(run.began === 'not_yet' && isFresh(run), toolFirst)
     if (this.#random.chance(0.2)) this.#signal()
     const called = { side, asked, toolFirst, drain }
-    this.#change((control) => models.modelAnswered(control, called, answer, NOW))
+    this.#change((control) => models.applyModelAnswer(control, called, answer, NOW))
   }
 
   #answer(first: boolean, toolFirst: boolean): ModelAnswer {
@@ -176,7 +177,7 @@ export class RandomChild {
       [{ kind: 'stop_run' } as const],
     ])
     const answer = random.chance(0.2) ? resultOf('failed') : resultOf('succeeded', { operations })
-    this.#change((control) => callAnswered(control, call.id, answer, NOW))
+    this.#change((control) => applyCallResult(control, call.id, answer, NOW))
   }
 
   #deliver({ due }: Kind<'deliverReport'>): void {
@@ -189,7 +190,7 @@ export class RandomChild {
     ])
     if (answer.type === 'parent_gone') this.log.parentGone = true
     if (random.chance(0.3)) this.#signal()
-    this.#change((control) => reports.reportDelivered(control, due, answer))
+    this.#change((control) => reports.applyDeliveredReport(control, due, answer))
   }
 
   #announce({ report }: Kind<'announceReport'>): void {
@@ -199,14 +200,14 @@ export class RandomChild {
     if (gone) this.log.parentGone = true
     this.log.answered.push(...report.invocations)
     this.log.numbers.push(report.report)
-    this.#change((control) => reports.reportAnnounced(control, gone ? 'gone' : 'told'))
+    this.#change((control) => reports.applyAnnouncement(control, gone ? 'gone' : 'told'))
     if (this.#random.chance(0.2)) this.#signal()
   }
 
   #settle({ ending, close }: Kind<'settle'>): void {
-    this.#change((control) => settling.withCutStep(control, ending, NOW))
+    this.#change((control) => settling.interruptStep(control, ending, NOW))
     const queued = this.control.queue.length
     if (this.#random.chance(0.3)) this.#signal()
-    this.#change((control) => settling.settled(control, { ending, close, queued }, NOW))
+    this.#change((control) => settling.applySettle(control, { ending, close, queued }, NOW))
   }
 }

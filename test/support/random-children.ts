@@ -1,5 +1,5 @@
 import type { ChildReport } from '../../src/protocol/messages.js'
-import { acceptReport, childClosed, openChildren } from '../../src/thread/children.js'
+import { acceptReport, applyChildClose, listOpenChildren } from '../../src/thread/children.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import type { SeededRandom } from './seeded-random.js'
 
@@ -110,7 +110,7 @@ export class RandomChildren {
     this.#running.delete(child.reference)
     const closed = { reference: child.reference, status: random.pick(['completed', 'failed', 'terminated']) }
     const { now } = this.#parent
-    if (child.observed) this.#parent.change((control) => childClosed(control, closed, now))
+    if (child.observed) this.#parent.change((control) => applyChildClose(control, closed, now))
   }
 
   #report(child: Running, closes: boolean): void {
@@ -134,7 +134,7 @@ export class RandomChildren {
   }
 
   #deliver(said: ChildReport): void {
-    const known = openChildren(this.#parent.control).find(({ reference }) => reference === said.reference)
+    const known = listOpenChildren(this.#parent.control).find(({ reference }) => reference === said.reference)
     if (known !== undefined && said.report > known.reports) this.heard.push(said)
     const { now } = this.#parent
     this.#parent.change((control) => acceptReport(control, said, now))

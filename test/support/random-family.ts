@@ -3,10 +3,10 @@ import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { PreparedChild } from '../../src/protocol/status.js'
 import * as answers from '../../src/thread/call-answers.js'
 import * as calls from '../../src/thread/child-calls.js'
-import { childCancelled } from '../../src/thread/child-calls.js'
-import { stopForwarded } from '../../src/thread/calls.js'
+import { markChildCancelled } from '../../src/thread/child-calls.js'
+import { markStopForwarded } from '../../src/thread/calls.js'
 import * as deferred from '../../src/thread/children.js'
-import { childrenChecked, childrenToCheck } from '../../src/thread/children.js'
+import { applyChildChecks, listChildrenToCheck } from '../../src/thread/children.js'
 import type { ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
 import type { Call } from '../../src/thread/run.js'
@@ -55,7 +55,7 @@ export class RandomFamily {
     const timeout = random.chance(0.4) ? { timeout: random.below(60_000) } : {}
     const blocking = random.chance(0.6)
     const answer: PrepareChildAnswer = { type: 'children', children, group, blocking, ...timeout }
-    return (control) => calls.childrenPrepared(control, call.id, answer, now)
+    return (control) => calls.applyPreparedChildren(control, call.id, answer, now)
   }
 
   /** Null: the activity answers something else. */
@@ -63,7 +63,7 @@ export class RandomFamily {
     const random = this.#random
     const { now, control: known, log } = this.#host
     const child = deferred
-      .openChildren(known)
+      .listOpenChildren(known)
       .filter(({ resumable }) => resumable)
       .at(-1 - random.below(2))
     if (child === undefined || random.chance(0.1)) return null
@@ -72,14 +72,14 @@ export class RandomFamily {
       const closed: ThreadOperation = { kind: 'child_closed', reference, status: 'failed' }
       log.results.push(call.id)
       const result = { type: 'result', outcome: 'failed', operations: [closed] } as const
-      return (control) => answers.callAnswered(control, call.id, result, now)
+      return (control) => answers.applyCallResult(control, call.id, result, now)
     }
     // Its close or last report may come while the message is written.
     if (random.chance(0.2)) this.children.act()
     const timeout = random.chance(0.4) ? { timeout: random.below(60_000) } : {}
     const about = { reference, messageId: `${call.id}:message`, role: 'user' } as const
     const answer = { type: 'message', ...about, blocking: random.chance(0.6), ...timeout } as const
-    return (control) => calls.messagePrepared(control, call.id, answer, now)
+    return (control) => calls.applyPreparedMessage(control, call.id, answer, now)
   }
 
   perform(action: FamilyAction): void {
@@ -91,12 +91,12 @@ export class RandomFamily {
       case 'sendMessage':
         return this.#send(action.call)
       case 'stopChildren':
-        return host.change((control) => stopForwarded(control, action.call.id, action.references))
+        return host.change((control) => markStopForwarded(control, action.call.id, action.references))
       case 'cancelLate':
         this.children.cancel(action.reference)
-        return host.change((control) => childCancelled(control, action.call.id, action.reference))
+        return host.change((control) => markChildCancelled(control, action.call.id, action.reference))
       case 'startDeferred':
-        host.change((control) => deferred.deferredOpened(control, action.deferred, now))
+        host.change((control) => deferred.openDeferred(control, action.deferred, now))
         return this.#startDeferred(action)
       case 'expireChild':
         return this.#expire(action)
@@ -106,11 +106,11 @@ export class RandomFamily {
   /** Looks for children that are due. */
   check(): void {
     const host = this.#host
-    const references = childrenToCheck(host.control, host.now)
+    const references = listChildrenToCheck(host.control, host.now)
     const closed = references
       .filter((reference) => !this.children.running.includes(reference))
       .map((reference) => ({ reference, status: 'failed' }))
-    host.change((control) => childrenChecked(control, references, closed, host.now))
+    host.change((control) => applyChildChecks(control, references, closed, host.now))
   }
 
   #startAll(call: Kind<'startChildren'>['call']): void {
@@ -121,7 +121,7 @@ export class RandomFamily {
       // It may be over before its started event is seen.
       if (this.#random.chance(0.1)) this.children.act()
       const started = { callId: call.id, reference, isObserved }
-      this.#host.change((control) => calls.childStarted(control, started, this.#host.now))
+      this.#host.change((control) => calls.applyChildStart(control, started, this.#host.now))
     }
   }
 
@@ -131,7 +131,7 @@ export class RandomFamily {
     const lost = { callId, reference, status: 'not_found' }
     const sent = this.children.send(reference, callId)
     host.change((control) =>
-      sent ? calls.messageSent(control, callId, host.now) : calls.messageLost(control, lost, host.now),
+      sent ? calls.onMessageSent(control, callId, host.now) : calls.onMessageLost(control, lost, host.now),
     )
   }
 
@@ -142,18 +142,18 @@ export class RandomFamily {
     this.children.start({ reference, resumable, group: null }, callId, isObserved)
     if (this.#random.chance(0.1)) this.children.act()
     this.#host.change((control) =>
-      deferred.deferredStarted(control, waiting, { isObserved, now: this.#host.now }),
+      deferred.applyDeferredStart(control, waiting, { isObserved, now: this.#host.now }),
     )
   }
 
   #expire({ deferred: { requestId } }: Kind<'expireChild'>): void {
     const host = this.#host
     if (this.#random.chance(0.2))
-      return host.change((control) => deferred.expiryFailed(control, requestId, host.now))
+      return host.change((control) => deferred.postponeExpiry(control, requestId, host.now))
     // The store may have had the answer before its workflow.
     const messageId = this.#random.chance(0.3) ? null : `expired:${requestId}`
     if (messageId !== null) host.log.expired.push(requestId)
-    host.change((control) => deferred.childExpired(control, requestId, messageId, host.now))
+    host.change((control) => deferred.applyChildExpiry(control, requestId, messageId, host.now))
   }
 
   #deferred(call: Call, now: number): (control: ThreadControl) => ThreadControl {
@@ -166,7 +166,7 @@ export class RandomFamily {
     const expiresAt = now + this.#random.below(90_000)
     const defer: ThreadOperation = { kind: 'defer_child', requestId, child, expiresAt }
     const result = { type: 'result', outcome: 'failed', operations: [defer] } as const
-    return (control) => answers.callAnswered(control, call.id, result, now)
+    return (control) => answers.applyCallResult(control, call.id, result, now)
   }
 
   #newChild(resumable: boolean): PreparedChild {

@@ -2,17 +2,22 @@ import type { Plan } from '../../src/protocol/plan.js'
 import { advance } from '../../src/thread/advance.js'
 import * as apply from '../../src/thread/apply.js'
 import * as answers from '../../src/thread/call-answers.js'
-import { openRequests, responded, responseRefusal } from '../../src/thread/call-answers.js'
-import { waitExpired } from '../../src/thread/child-calls.js'
-import { closedChildren, closesTold, nextCheckAt, openChildren } from '../../src/thread/children.js'
+import { listOpenRequests, applyResponse, responseRefusal } from '../../src/thread/call-answers.js'
+import { expireWait } from '../../src/thread/child-calls.js'
+import {
+  listClosedChildren,
+  forgetClosedChildren,
+  nextCheckAt,
+  listOpenChildren,
+} from '../../src/thread/children.js'
 import { carry, restore, shouldContinueAsNew, initialControl } from '../../src/thread/continue-as-new.js'
 import type { CarriedControl } from '../../src/thread/continue-as-new.js'
 import type { ThreadControl } from '../../src/thread/control.js'
-import { factsSent } from '../../src/thread/facts.js'
+import { forgetSentFacts } from '../../src/thread/facts.js'
 import * as models from '../../src/thread/model-answers.js'
-import { comesDue, nextAction, nextDueAt } from '../../src/thread/next-action.js'
+import { applyDueTimes, nextAction, nextDueAt } from '../../src/thread/next-action.js'
 import type { Action } from '../../src/thread/next-action.js'
-import { effectGivenUp, effectRan, givenUpTold, tellDone } from '../../src/thread/operations.js'
+import { giveUpEffect, completeEffect, forgetGivenUp, removeOutbound } from '../../src/thread/operations.js'
 import * as reports from '../../src/thread/reports.js'
 import { endingOf } from '../../src/thread/run.js'
 import type { CallRequest, Run } from '../../src/thread/run.js'
@@ -68,7 +73,7 @@ export class RandomThread {
   run(events: number): 'waits' | 'closed' {
     let left = events
     for (let turn = 0; turn < 8000; turn += 1) {
-      this.change((control) => advance(comesDue(control, this.now)))
+      this.change((control) => advance(applyDueTimes(control, this.now)))
       if (shouldContinueAsNew(this.control, this.#history())) this.#continueAsNew()
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'
@@ -87,7 +92,7 @@ export class RandomThread {
 
   #rests(): boolean {
     const { children, effects } = this.control
-    const isOwed = openChildren(this.control).some(({ owes }) => owes.length > 0)
+    const isOwed = listOpenChildren(this.control).some(({ owes }) => owes.length > 0)
     const isDeferred = children.some(({ state }) => state === 'deferred')
     return this.family.children.rest && !isOwed && !isDeferred && effects.length === 0
   }
@@ -123,7 +128,7 @@ export class RandomThread {
     this.change(randomSignal(this.#random, this.log, this.now))
     if (this.#random.chance(0.3)) this.family.children.act()
     if (this.#random.chance(0.2)) this.#respond()
-    if (this.#random.chance(0.2)) this.change((control) => comesDue(control, this.now))
+    if (this.#random.chance(0.2)) this.change((control) => applyDueTimes(control, this.now))
   }
 
   /** An answer from outside, right or wrong, to a request that may be there or not. */
@@ -132,7 +137,7 @@ export class RandomThread {
     const id = random.pick([
       ...this.log.requests,
       'nobody',
-      ...openRequests(this.control).map((open) => open.id),
+      ...listOpenRequests(this.control).map((open) => open.id),
     ])
     const answer = random.pick([
       ...[
@@ -143,12 +148,12 @@ export class RandomThread {
       ],
       ...[undefined, { undecodable: true }, { id: 7 }, { id, approved: true, result: true }],
     ])
-    const before = openRequests(this.control).map((open) => open.id)
+    const before = listOpenRequests(this.control).map((open) => open.id)
     if (responseRefusal(this.control, answer) !== null) return
     this.log.answeredRequests.push(id)
     if (!before.includes(id))
       throw new Error(`Expected no answer to ${id} to be taken, which nobody asked for.`)
-    this.change((control) => responded(control, answer as { id: string; approved: true }, this.now))
+    this.change((control) => applyResponse(control, answer as { id: string; approved: true }, this.now))
   }
 
   #perform(action: Exclude<Action, { readonly kind: 'close' }>, calm: boolean): void {
@@ -185,16 +190,16 @@ export class RandomThread {
       case 'runEffect':
         return this.#runEffect(action.effectId)
       case 'tell':
-        return this.change(tellDone)
+        return this.change(removeOutbound)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
-        return this.change((control) => reports.reportAnnounced(control, 'told'))
+        return this.change((control) => reports.applyAnnouncement(control, 'told'))
       case 'settle':
         return this.#settle(action)
       case 'cancelChild':
         this.log.told.push(action.reference)
-        return this.change((control) => settling.childTold(control, action.reference))
+        return this.change((control) => settling.removeFromCascade(control, action.reference))
     }
   }
 
@@ -210,7 +215,7 @@ export class RandomThread {
     if (times.length === 0) return
     this.now = Math.max(this.now, Math.min(...times))
     if (action.kind === 'awaitChildren')
-      this.change((current) => waitExpired(current, action.call.id, this.now))
+      this.change((current) => expireWait(current, action.call.id, this.now))
     if (checkAt !== null && checkAt <= this.now) this.family.check()
   }
 
@@ -218,7 +223,7 @@ export class RandomThread {
     if (this.#random.chance(0.5)) this.#signal()
     if (endingOf(this.control) !== null) return
     this.now = Math.max(this.now, until)
-    this.change(apply.waitOver)
+    this.change(apply.endWait)
   }
 
   #answer(request = pendingRequest(this.control.run)): void {
@@ -228,40 +233,43 @@ export class RandomThread {
     const answer = next === 'complete' ? ({ id, result: true } as const) : { id, approved: true }
     if (responseRefusal(this.control, answer) !== null) return
     this.log.answeredRequests.push(id)
-    this.change((control) => responded(control, answer, this.now))
+    this.change((control) => applyResponse(control, answer, this.now))
   }
 
   #stored(): void {
     const { facts, factsDropped } = this.control
-    this.change((control) => factsSent(control, facts, factsDropped))
+    this.change((control) => forgetSentFacts(control, facts, factsDropped))
   }
 
   #callModel({ run, drain, ...called }: Kind<'callModel'>): void {
-    this.change((control) => models.modelAsked(control, drain))
-    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
+    this.change((control) => models.forgetRevival(control, drain))
+    if (this.#random.chance(0.05))
+      return this.change((control) => apply.applyActivityFailure(control, 'failed'))
     if ((this.control.run?.stop ?? null) !== null && this.#random.chance(0.5)) return
     const answer = this.#answers.model(run, called, this.now)
     if (this.#random.chance(0.2)) this.#signal()
     const taken = answer.type === 'activates' || answer.type === 'moved' ? [] : drain
     this.log.drained.push(...taken.map(keyOf))
     this.log.takes(taken, () =>
-      this.change((control) => models.modelAnswered(control, { ...called, drain }, answer, this.now)),
+      this.change((control) => models.applyModelAnswer(control, { ...called, drain }, answer, this.now)),
     )
     if (answer.type !== 'moved') this.#stored()
   }
 
   #callPrompt({ call, frame }: Kind<'callPrompt'>): void {
-    this.change(answers.frameBegins)
-    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
+    this.change(answers.beginFrame)
+    if (this.#random.chance(0.05))
+      return this.change((control) => apply.applyActivityFailure(control, 'failed'))
     const answer = this.#answers.frame(call, this.now)
     this.log.deepest = Math.max(this.log.deepest, frame.depth)
-    this.change((control) => answers.frameAnswered(control, frame, answer, this.now))
+    this.change((control) => answers.applyFrameAnswer(control, frame, answer, this.now))
   }
 
   #call(action: Kind<'executeTool' | 'prepareChild' | 'prepareMessage'>): void {
     const { kind, call } = action
-    if (this.#random.chance(0.05)) return this.change((control) => apply.activityFailed(control, 'failed'))
-    if (this.#random.chance(0.02)) return this.change(apply.terminationFound)
+    if (this.#random.chance(0.05))
+      return this.change((control) => apply.applyActivityFailure(control, 'failed'))
+    if (this.#random.chance(0.02)) return this.change(apply.applyTermination)
     const { family } = this
     if (kind !== 'executeTool') {
       const change = kind === 'prepareChild' ? family.prepareChild(call) : family.prepareMessage(call)
@@ -272,13 +280,13 @@ export class RandomThread {
     if (answer.type === 'pending') this.log.requests.push(answer.requestId)
     const now = this.now
     this.change((control) => {
-      if (answer.type === 'result') return answers.callAnswered(control, call.id, answer, now)
-      if (answer.type === 'remote') return answers.callRemote(control, call.id, answer)
-      if (answer.type === 'kind') return answers.kindAnswered(control, call.id, answer.tool)
-      if (answer.type === 'pending') return answers.callPending(control, call.id, answer, now)
+      if (answer.type === 'result') return answers.applyCallResult(control, call.id, answer, now)
+      if (answer.type === 'remote') return answers.applyRemoteCall(control, call.id, answer)
+      if (answer.type === 'kind') return answers.applyToolKind(control, call.id, answer.tool)
+      if (answer.type === 'pending') return answers.applyPendingCall(control, call.id, answer, now)
       return answer.type === 'wait'
-        ? apply.waitAsked(control, answer, null)
-        : apply.runEnded(control, answer, now)
+        ? apply.applyWait(control, answer, null)
+        : apply.applyEnd(control, answer, now)
     })
     this.#stored()
   }
@@ -288,20 +296,20 @@ export class RandomThread {
     this.log.remotes.push(id)
     if (this.#random.chance(0.3)) this.#signal()
     if (endingOf(this.control) !== null && this.#random.chance(0.5)) return
-    this.change((control) => answers.remoteReturned(control, id))
+    this.change((control) => answers.applyRemoteReturn(control, id))
   }
 
   #complete({ call, by }: Kind<'completeCall'>): void {
     if (by.kind === 'response' && this.#random.chance(0.2)) {
       const again = this.#answers.pending(call)
       this.log.requests.push(again.requestId)
-      return this.change((control) => answers.callPending(control, call.id, again, this.now))
+      return this.change((control) => answers.applyPendingCall(control, call.id, again, this.now))
     }
     if (by.kind === 'children')
       this.log.completed.push(...by.reports.map((answer) => ({ callId: call.id, ...answer })))
     this.log.results.push(call.id)
     const answer = this.#answers.result(call)
-    this.change((control) => answers.callAnswered(control, call.id, answer, this.now))
+    this.change((control) => answers.applyCallResult(control, call.id, answer, this.now))
   }
 
   #runEffect(id: string): void {
@@ -311,7 +319,7 @@ export class RandomThread {
     const operations = this.#random.chance(0.2) ? [this.#answers.operation()] : []
     this.log.takes([entry], () =>
       this.change((control) =>
-        failed ? effectGivenUp(control, id) : effectRan(control, { id, operations }, this.now),
+        failed ? giveUpEffect(control, id) : completeEffect(control, { id, operations }, this.now),
       ),
     )
     if (!failed) return
@@ -324,21 +332,21 @@ export class RandomThread {
     const answer = gone
       ? ({ type: 'parent_gone' } as const)
       : ({ type: 'delivered', kind: 'failure', messageId: 'r' } as const)
-    this.change((control) => reports.reportDelivered(control, due, answer))
+    this.change((control) => reports.applyDeliveredReport(control, due, answer))
   }
 
   #settle({ ending, close }: Kind<'settle'>): void {
-    this.change((control) => settling.withCutStep(control, ending, this.now))
+    this.change((control) => settling.interruptStep(control, ending, this.now))
     const queued = this.control.queue.length
     if (close !== null) this.log.rejected = this.log.accepted.length
     const { givenUp } = this.control
-    const closed = closedChildren(this.control)
+    const closed = listClosedChildren(this.control)
     if (this.#random.chance(0.3)) this.#signal()
-    this.change((control) => settling.settled(control, { ending, close, queued }, this.now))
-    this.change((control) => closesTold(control, closed))
+    this.change((control) => settling.applySettle(control, { ending, close, queued }, this.now))
+    this.change((control) => forgetClosedChildren(control, closed))
     if (ending === null && close === null && this.#random.chance(0.3)) return
     this.log.givenUpTold.push(...givenUp)
-    this.change((control) => givenUpTold(control, givenUp))
+    this.change((control) => forgetGivenUp(control, givenUp))
     this.#stored()
   }
 }

@@ -1,5 +1,5 @@
-import { openChildren } from '../../src/thread/children.js'
-import { allCalls } from '../../src/thread/calls.js'
+import { listOpenChildren } from '../../src/thread/children.js'
+import { listCalls } from '../../src/thread/calls.js'
 import type { ChildAnswer } from '../../src/thread/calls.js'
 import type { QueueEntry, ThreadControl } from '../../src/thread/control.js'
 import type { Action } from '../../src/thread/next-action.js'
@@ -81,7 +81,7 @@ export class ThreadLog {
 
   carried(control: ThreadControl, json: string): void {
     this.carriedBytes.push(Buffer.byteLength(json))
-    for (const call of allCalls(stepOf(control.run)?.calls ?? []))
+    for (const call of listCalls(stepOf(control.run)?.calls ?? []))
       if (!json.includes(call.id)) this.outOfTurn.push(`${call.id} is not carried`)
   }
 
@@ -101,7 +101,7 @@ export function keyOf({ kind, id }: QueueEntry): string {
 
 /** Calls that children have not answered. */
 export function owedBy(control: ThreadControl): readonly string[] {
-  return openChildren(control).flatMap(({ reference, owes }) =>
+  return listOpenChildren(control).flatMap(({ reference, owes }) =>
     owes.map(({ callId }) => `${reference} ${callId}`),
   )
 }

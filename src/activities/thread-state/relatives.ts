@@ -16,7 +16,7 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
+import type { ThreadOperation, OutboundOperation } from '../../protocol/operations.js'
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { registeredChildren } from '../../store/threads/thread-tree.js'
@@ -140,7 +140,7 @@ function signalsTo(to: string, operations: readonly ThreadOperation[]): readonly
   return operations.filter(isOutbound).map((operation) => ({ kind: 'tell', to, operation }))
 }
 
-const OUTBOUND: ReadonlySet<string> = new Set<ToldOperation['kind']>([
+const OUTBOUND: ReadonlySet<string> = new Set<OutboundOperation['kind']>([
   'queue_message',
   'queue_tool',
   'schedule_effect',
@@ -151,7 +151,7 @@ const OUTBOUND: ReadonlySet<string> = new Set<ToldOperation['kind']>([
 ])
 
 /** Operations of other kinds steer a run, and this call has no run of another thread. */
-function isOutbound(operation: ThreadOperation): operation is ToldOperation {
+function isOutbound(operation: ThreadOperation): operation is OutboundOperation {
   return OUTBOUND.has(operation.kind)
 }
 

@@ -22,7 +22,7 @@ import {
   ThreadNotFoundError,
 } from '../../protocol/errors.js'
 import { SIGNALS } from '../../protocol/messages.js'
-import type { ThreadOperation, ToldOperation } from '../../protocol/operations.js'
+import type { ThreadOperation, OutboundOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/files/file-checks.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -326,5 +326,5 @@ function signalOf(operation: ThreadOperation, from: Told['from']): ThreadSignal 
   if (operation.kind === 'queue_tool')
     return { name: SIGNALS.queueTool, input: { toolCallId: operation.id, name: operation.name } }
   // A state without a run asks for nothing else; the workflow looks again (T10).
-  return { name: SIGNALS.operations, input: { operations: [operation as ToldOperation] } }
+  return { name: SIGNALS.operations, input: { operations: [operation as OutboundOperation] } }
 }
