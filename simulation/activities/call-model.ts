@@ -142,7 +142,10 @@ function takenAgain(
     reports: countOf(thread, 'report_'),
   }
   const given = 'operations' in answer ? (answer.operations ?? []) : []
-  return { ...answer, operations: [...given, { kind: 'came_late', ids, ...numbers }] } as CallModelAnswer
+  return {
+    ...answer,
+    operations: [...given, { kind: 'postpone_messages', ids, ...numbers }],
+  } as CallModelAnswer
 }
 
 function countOf({ operations }: ThreadRow, prefix: string): number {

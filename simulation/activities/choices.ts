@@ -82,8 +82,8 @@ function operation(
       'force_turn',
       'stop_run',
       'terminate',
-      'tell',
-      'tell',
+      'signal_thread',
+      'signal_thread',
     ] as const),
   ])
   // An effect belongs to no run.
@@ -99,7 +99,7 @@ function operation(
     case 'terminate':
       if (!world.may(0.3)) return { kind: 'set_env' }
       return done(thread, { kind }, { id, inStep })
-    case 'tell':
+    case 'signal_thread':
       return tell(world, thread, id)
     default:
       return done(thread, operationOf(world, thread, { kind, id }), { id, inStep })
@@ -209,7 +209,7 @@ function tell(world: World, thread: ThreadRow, id: string): ThreadOperation {
   ])
   world.saw(`tell ${kind}`)
   const asked: OutboundOperation = kind === 'terminate' ? { kind } : operationOf(world, other, { kind, id })
-  return { kind: 'tell', to: other.id, operation: done(other, asked, { id }) }
+  return { kind: 'signal_thread', to: other.id, operation: done(other, asked, { id }) }
 }
 
 export function isOpen({ terminateRequested, closed }: ThreadRow): boolean {

@@ -19,7 +19,7 @@ export function* executeTool(attempt: Attempt, input: ExecuteToolInput): Steps<E
   if (stored === undefined) return TERMINATED
   const answer = known?.state === 'finished' ? (known.answer as ExecuteToolAnswer) : null
   if (input.queued && row !== undefined && row.status !== 'open' && answer?.type !== 'result')
-    return { type: 'result', outcome: row.status, untold: true }
+    return { type: 'result', outcome: row.status, storedNothing: true }
   if (known?.state === 'finished') return recorded(attempt, stored, known)
   if (row === undefined) return skipMissing(attempt, input)
   const elsewhere = kindElsewhere(input, row)

@@ -46,7 +46,7 @@ export function enterCall<T>(
   const row = thread.calls.get(input.callId)
   if (row === undefined) throw new Error(`Expected a row of the call ${input.callId}, found none.`)
   if (row.status !== 'open')
-    return { kind: 'answered', answer: { type: 'result', outcome: row.status, untold: true } }
+    return { kind: 'answered', answer: { type: 'result', outcome: row.status, storedNothing: true } }
   const cutOff = known?.state === 'started'
   const { number } = hold(thread, id, state)
   if (!cutOff)

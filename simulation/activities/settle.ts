@@ -27,7 +27,7 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   const id = settleOperationId(input.settle)
   if (thread === null) return SETTLED
   const known = thread.operations.get(id)
-  // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unheard.
+  // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unacknowledged.
   if (known !== undefined) {
     for (const { reference } of input.closed ?? []) closeChild(thread, reference)
     takeBack(attempt, thread, input)
@@ -59,9 +59,9 @@ function answerOf(thread: ThreadRow, input: SettleInput): SettleAnswer {
 /** What was committed with answers that nobody heard; a tool of the step has its result by now. */
 function unheardOperations(
   thread: ThreadRow,
-  { unheard = [], givenUp = [] }: SettleInput,
+  { unacknowledged = [], givenUp = [] }: SettleInput,
 ): readonly ThreadOperation[] {
-  return [...unheard, ...givenUp].flatMap((id) => {
+  return [...unacknowledged, ...givenUp].flatMap((id) => {
     const answer = thread.operations.get(id)?.answer as { operations?: readonly ThreadOperation[] } | null
     const operations = answer?.operations ?? []
     return operations.filter(
@@ -71,8 +71,8 @@ function unheardOperations(
 }
 
 /** Subagents, and messages to one, that were written for a call of which nobody heard (T7): its own result says that it was cut. */
-function takeBack({ world }: Attempt, thread: ThreadRow, { unheard = [] }: SettleInput): void {
-  for (const id of unheard) {
+function takeBack({ world }: Attempt, thread: ThreadRow, { unacknowledged = [] }: SettleInput): void {
+  for (const id of unacknowledged) {
     const answer = thread.operations.get(id)?.answer as PrepareChildAnswer | PrepareMessageAnswer | null
     if (answer?.type === 'children')
       for (const { reference, messageId } of answer.children)

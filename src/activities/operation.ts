@@ -109,7 +109,7 @@ export async function lookUp<Answer>(db: Reader, key: OperationKey): Promise<Fou
 
 /**
  * Takes an operation for this attempt, in the transaction of `found`, before any of its work begins.
- * @throws `Operation.Late` if a later attempt holds it (docs/decisions/0049)
+ * @throws `Operation.Stale` if a later attempt holds it (docs/decisions/0049)
  */
 export async function begin(tx: Writer, found: Unfinished, beginning: Beginning): Promise<Begun> {
   const { operation } = found
@@ -147,7 +147,7 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
   const held = previousHold(operation, now)
   // Null: code from before schema version 5, which had no fencing, began it.
   if (operation.scheduled_at !== null && operation.scheduled_at > scheduledAt())
-    throw failure('Operation.Late')
+    throw failure('Operation.Stale')
   const { threadId, id, state } = held
   const attempt = held.attempt + 1
   await takeOperation(tx, { threadId, id, attempt, state, scheduledAt: scheduledAt() })

@@ -320,7 +320,7 @@ const INTERRUPTED = { type: 'end', reason: 'interrupted', outcome: 'failed' } as
  */
 async function withdrawUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
   const { threadId } = input
-  for (const id of input.unheard ?? []) {
+  for (const id of input.unacknowledged ?? []) {
     const known = await findOperation(tx, threadId, id)
     // Written by `prepareChild` and `prepareMessage`: the store's boundary.
     const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
@@ -392,10 +392,14 @@ async function isBusy(db: Reader, reference: string): Promise<boolean> {
  */
 async function unacknowledgedOperations(
   db: Reader,
-  { threadId, unheard = [], givenUp = [] }: Pick<SettleInput, 'threadId' | 'unheard' | 'givenUp'>,
+  {
+    threadId,
+    unacknowledged = [],
+    givenUp = [],
+  }: Pick<SettleInput, 'threadId' | 'unacknowledged' | 'givenUp'>,
 ): Promise<readonly ThreadOperation[]> {
   const found: ThreadOperation[] = []
-  for (const id of [...unheard, ...givenUp]) {
+  for (const id of [...unacknowledged, ...givenUp]) {
     const known = (await findOperation(db, threadId, id)) ?? (await findActivation(db, threadId, id))
     if (known === null) continue
     // Written by `callModel` and the activities of a call: the store's boundary.

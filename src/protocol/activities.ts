@@ -93,8 +93,8 @@ export type CallModelAnswer =
       readonly plan?: Plan
       /** It has words or files. */
       readonly text: boolean
-      /** The text is cut off by its limit of length, and there are no calls. */
-      readonly cut?: true
+      /** The text is truncated by its limit of length, and there are no calls. */
+      readonly truncated?: true
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]
@@ -165,7 +165,7 @@ export interface ResultAnswer {
   /** The call left words of its side in the transcript. */
   readonly text?: true
   /** The call had ended before and nothing was stored: the facts of the input wait for the next activity. */
-  readonly untold?: true
+  readonly storedNothing?: true
 }
 
 /**

@@ -27,8 +27,8 @@ const OPERATIONS: readonly ThreadOperation[] = [
     expiresAt: 9,
   },
   { kind: 'child_closed', reference: 'c', status: 'failed' },
-  { kind: 'came_late', ids: ['m'], runs: 1, settles: 1, reports: 0 },
-  { kind: 'tell', to: 'other', operation: { kind: 'set_env' } },
+  { kind: 'postpone_messages', ids: ['m'], runs: 1, settles: 1, reports: 0 },
+  { kind: 'signal_thread', to: 'other', operation: { kind: 'set_env' } },
 ]
 
 const REQUEST = { requestId: 'r', kind: 'budget', status: 'waiting_permission', next: 'execute' } as const
@@ -50,7 +50,7 @@ const FITTING: { readonly [N in Name]: readonly Awaited<ReturnType<ThreadActivit
       type: 'answered',
       plan: dualPlan({}, {}),
       text: true,
-      cut: true,
+      truncated: true,
       calls: [],
       usage: { ...USAGE, cost: null },
     },

@@ -238,7 +238,7 @@ const isPlan: Check = (value) => {
 const isChild = shaped({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
 
 /** What a thread may do to another: its workflow checks the same again, for anybody can send it a signal. */
-const TOLD: { readonly [Kind in OutboundOperation['kind']]: Readonly<Record<string, Check>> } = {
+const OUTBOUND: { readonly [Kind in OutboundOperation['kind']]: Readonly<Record<string, Check>> } = {
   queue_message: { id: isWord, role: isRole },
   queue_tool: { id: isWord, name: isWord },
   schedule_effect: { id: isWord, dueAt: isFinite },
@@ -249,14 +249,14 @@ const TOLD: { readonly [Kind in OutboundOperation['kind']]: Readonly<Record<stri
 }
 
 const OPERATIONS: { readonly [Kind in ThreadOperation['kind']]: Readonly<Record<string, Check>> } = {
-  ...TOLD,
+  ...OUTBOUND,
   hand_off: { agent: isWord },
   force_turn: { side: isSide },
   stop_run: {},
   defer_child: { requestId: isWord, child: isChild, expiresAt: isFinite },
   child_closed: { reference: isWord, status: isText },
-  came_late: { ids: listOf(isWord), runs: isFinite, settles: isFinite, reports: isFinite },
-  tell: { to: isWord, operation: (value) => fitsTable(TOLD, 'kind', value) },
+  postpone_messages: { ids: listOf(isWord), runs: isFinite, settles: isFinite, reports: isFinite },
+  signal_thread: { to: isWord, operation: (value) => fitsTable(OUTBOUND, 'kind', value) },
 }
 
 const areOperations = optional(listOf((value) => fitsTable(OPERATIONS, 'kind', value)))
@@ -304,7 +304,7 @@ const IN_STEP = {
 const RESULT = {
   outcome: oneOf('succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown'),
   errorDigest: optional(isText),
-  ...{ operations, usage, text: optional(isTrue), untold: optional(isTrue) },
+  ...{ operations, usage, text: optional(isTrue), storedNothing: optional(isTrue) },
 }
 
 const CALL = { ...IN_STEP, result: RESULT } as const
@@ -314,7 +314,14 @@ const SENT = { blocking: isBoolean, timeout: optional(isDuration), operations } 
 const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   callModel: {
     ...IN_STEP,
-    answered: { plan, text: isBoolean, cut: optional(isTrue), calls: areCalls, usage: isUsage, operations },
+    answered: {
+      plan,
+      text: isBoolean,
+      truncated: optional(isTrue),
+      calls: areCalls,
+      usage: isUsage,
+      operations,
+    },
     begun: { plan, operations },
     moved: { plan: isPlan },
     activates: {

@@ -80,7 +80,7 @@ export interface SettleInput extends ActivityInput {
   /** Children that closed and owed nothing: the registry learns it. */
   readonly closed?: readonly ClosedChild[]
   /** Operations of the run whose activity has left no answer: the settle answers with what they did to their thread (T9). */
-  readonly unheard?: readonly string[]
+  readonly unacknowledged?: readonly string[]
   readonly snapshot: ControlSnapshot
   /** Sides whose prompts have been active under the agent; left out: none. The store keeps it for a reopening. */
   readonly activeSides?: readonly Side[]
@@ -115,7 +115,7 @@ export interface ThreadClose {
 
 export interface SettleAnswer {
   readonly type: 'settled'
-  /** What was committed with `unheard` and `givenUp`. */
+  /** What was committed with `unacknowledged` and `givenUp`. */
   readonly operations?: readonly ThreadOperation[]
   /**
    * The thread was terminated before it started, its first call was interrupted and is unacknowledged, and the thread is to

@@ -87,7 +87,7 @@ export type WarningCode =
   /** A signal to stop was wrong; the sentence says in what. */
   | 'stop_skipped'
   /** Too many outbound signals wait; one more was refused. */
-  | 'tells_full'
+  | 'outbound_full'
   /** What a tool did to another thread was dropped, because that thread was closed. */
   | 'thread_closed'
   /** A queued tool was skipped: its signal was wrong, the store does not have it, or its run could not begin. */

@@ -15,7 +15,7 @@ const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Item.Invalid': false,
   'Definition.Missing': true,
   'Operation.Lost': false,
-  'Operation.Late': true,
+  'Operation.Stale': true,
   'Answer.TooLarge': false,
   'Worker.Shutdown': true,
   'Store.Unavailable': true,

@@ -40,7 +40,7 @@ export const FAILURES = {
     message: 'This worker does not have the definition.',
   },
   'Operation.Lost': { retryable: false, message: 'Another attempt holds this operation.' },
-  'Operation.Late': { retryable: true, message: 'A later attempt holds this operation.' },
+  'Operation.Stale': { retryable: true, message: 'A later attempt holds this operation.' },
   'Answer.TooLarge': { retryable: false, message: 'The answer of the activity is larger than 64 KB.' },
   'Worker.Shutdown': { retryable: true, message: 'The worker shut down; another one takes the task.' },
   'Store.Unavailable': { retryable: true, message: 'The store cannot be used.' },

@@ -57,7 +57,7 @@ export const LIMITS = {
   /** How long a thread waits for the missing variables of a subagent. */
   deferredChild: 7 * 24 * HOUR,
   /** Operations on other threads whose outbound signals are pending: a few for each open child. */
-  waitingTells: 200,
+  outboundSignals: 200,
   /** Facts that wait for the next activity, and their share of the carried state; further ones are only counted. */
   waitingFacts: 100,
   waitingFactBytes: 12 * KB,

@@ -187,9 +187,9 @@ const FITS: Readonly<Record<OutboundOperation['kind'], (operation: Fields) => bo
 /** Says what is wrong with the input of an `operations` signal, or nothing: one bad operation spoils all. */
 export function operationsProblem(input: unknown): string | undefined {
   const operations = isObject(input) ? input['operations'] : undefined
-  if (Array.isArray(operations) && operations.length <= LIMITS.waitingTells && operations.every(fits))
+  if (Array.isArray(operations) && operations.length <= LIMITS.outboundSignals && operations.every(fits))
     return undefined
-  return `Expected { operations }, a list of at most ${LIMITS.waitingTells} things that a thread may do to another.`
+  return `Expected { operations }, a list of at most ${LIMITS.outboundSignals} things that a thread may do to another.`
 }
 
 function fits(operation: unknown): boolean {

@@ -25,7 +25,7 @@ test.each([
     'terminate',
     null,
     { kind: 'hand_off', agent: 'boss' },
-    { kind: 'tell', to: 't', operation: { kind: 'terminate' } },
+    { kind: 'signal_thread', to: 't', operation: { kind: 'terminate' } },
     { kind: 'constructor' },
     { kind: 'queue_message', id: 'm', role: 'system' },
     { kind: 'queue_message', id: 'everthread:x', role: 'user' },
@@ -34,7 +34,7 @@ test.each([
     { kind: 'remove_effect' },
     { kind: 'remove_queued', id: 'm'.repeat(97) },
   ].map((operation) => ({ input: { operations: [...GOOD, operation] } })),
-  { input: { operations: Array.from({ length: LIMITS.waitingTells + 1 }, () => ({ kind: 'set_env' })) } },
+  { input: { operations: Array.from({ length: LIMITS.outboundSignals + 1 }, () => ({ kind: 'set_env' })) } },
 ])('T10 $input is refused as a whole', ({ input }) => {
   expect(operationsProblem(input)).toContain('Expected { operations }')
 })

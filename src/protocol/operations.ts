@@ -32,14 +32,14 @@ export type ThreadOperation =
   | { readonly kind: 'child_closed'; readonly reference: string; readonly status: string }
   /** After a reset a recorded step met these messages, which no finished run has answered; the numbers are the highest. */
   | {
-      readonly kind: 'came_late'
+      readonly kind: 'postpone_messages'
       readonly ids: readonly string[]
       readonly runs: number
       readonly settles: number
       readonly reports: number
     }
   /** An operation on a parent or child: its rows are in the store, an outbound signal is for its workflow. */
-  | { readonly kind: 'tell'; readonly to: string; readonly operation: OutboundOperation }
+  | { readonly kind: 'signal_thread'; readonly to: string; readonly operation: OutboundOperation }
 
 /** What one thread may do to another. */
 export type OutboundOperation = Extract<

@@ -156,23 +156,23 @@ export function markUnacknowledged(control: ThreadControl, operations: readonly 
 /** What was committed all the same happens now. A thread that closes does nothing more, but others are told (T8). */
 export function applyUnacknowledged(
   control: ThreadControl,
-  { unheard = [], operations = [] }: Unacknowledged,
+  { unacknowledged = [], operations = [] }: Unacknowledged,
   now: Millis,
 ): ThreadControl {
   if (operations.length === 0) return control
   if (control.closing !== null)
     return applyOperations(
       control,
-      operations.filter(({ kind }) => kind === 'tell'),
+      operations.filter(({ kind }) => kind === 'signal_thread'),
       now,
     )
-  const [callId] = unheard
+  const [callId] = unacknowledged
   const deferring = callId === undefined ? control : deferChildren(control, callId, operations, now)
   return applyOperations(deferring, operations, now)
 }
 
 interface Unacknowledged {
   /** Of the run that was settled. */
-  readonly unheard?: readonly string[] | undefined
+  readonly unacknowledged?: readonly string[] | undefined
   readonly operations?: readonly ThreadOperation[] | undefined
 }

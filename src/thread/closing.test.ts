@@ -30,7 +30,7 @@ function ends(
   control: ThreadControl,
   world: {
     readonly answer?: DeliverReportAnswer
-    readonly parent?: 'told' | 'gone'
+    readonly parent?: 'delivered' | 'gone'
     readonly during?: Partial<Record<Action['kind'], (control: ThreadControl) => ThreadControl>>
   } = {},
 ): { readonly control: ThreadControl; readonly told: readonly string[] } {
@@ -47,7 +47,7 @@ function ends(
     delete during[action.kind]
     if (action.kind === 'settle') current = applySettle(current, { ...action, queued }, NOW)
     if (action.kind === 'deliverReport') current = applyDeliveredReport(current, action.due, answer)
-    if (action.kind === 'announceReport') current = applyAnnouncement(current, world.parent ?? 'told')
+    if (action.kind === 'announceReport') current = applyAnnouncement(current, world.parent ?? 'delivered')
     if (action.kind === 'cancelChild') current = removeFromCascade(current, action.reference)
     told.push(name)
     if (action.kind === 'close') return { control: current, told }

@@ -58,15 +58,15 @@ export function restsAtBound(control: ThreadControl, history: HistoryFacts): boo
 }
 
 /** Tells come before anything else, so that they need no share of the carried state. */
-function cannotContinueAsNew({ terminating, closing, tells }: ThreadControl): boolean {
-  return terminating || closing !== null || tells.length > 0
+function cannotContinueAsNew({ terminating, closing, outbound }: ThreadControl): boolean {
+  return terminating || closing !== null || outbound.length > 0
 }
 
 function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean {
   return events > LIMITS.idleHistoryEvents * part || bytes - began > LIMITS.idleHistoryBytes * part
 }
 
-const STATE_VERSION = 2
+const STATE_VERSION = 3
 
 /** The state of a new thread. */
 export function initialControl(threadId: string, start: ThreadStart, now: Millis): ThreadControl {
@@ -90,12 +90,12 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
     children: [],
     earlyReports: [],
     childrenInAll: 0,
-    tells: [],
+    outbound: [],
     activated: [],
     invocations: [],
     reports: 0,
     childChecks: 0,
-    late: null,
+    postponed: null,
     effects: [],
     givenUp: [],
     request: null,
@@ -110,7 +110,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'late'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'postponed'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -120,17 +120,17 @@ export interface CarriedControl extends Omit<
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
   /** Left out but for a moment after a reset. */
-  readonly late?: NonNullable<ThreadControl['late']>
+  readonly postponed?: NonNullable<ThreadControl['postponed']>
 }
 
 /** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, earlyReports, late, ...control } = given
+  const { start: _given, givenUp, earlyReports, postponed, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
     ...(earlyReports.length > 0 && { earlyReports }),
-    ...(late !== null && { late }),
+    ...(postponed !== null && { postponed }),
     queue: control.queue.map(packEntry),
     effects: control.effects.map(({ id, dueAt }) => [id, dueAt] as const),
     children: control.children.map(packChild),
@@ -150,7 +150,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     start,
     givenUp: carried.givenUp ?? [],
     earlyReports: carried.earlyReports ?? [],
-    late: carried.late ?? null,
+    postponed: carried.postponed ?? null,
     queue: carried.queue.map(unpackEntry),
     effects: carried.effects.map(([id, dueAt]) => ({ id, dueAt })),
     children: carried.children.map(unpackChild),

@@ -42,7 +42,7 @@ export interface ThreadControl {
   readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
   /** Operations on other threads, told one by one, in order. */
-  readonly tells: readonly OutboundSignal[]
+  readonly outbound: readonly OutboundSignal[]
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
   readonly activated: readonly Side[]
   /** Calls of the parent that this thread has taken and not answered yet. */
@@ -51,7 +51,7 @@ export interface ThreadControl {
   readonly reports: number
   readonly childChecks: number
   /** After a reset: what a recorded step has met and nobody has answered. */
-  readonly late: PostponedMessages | null
+  readonly postponed: PostponedMessages | null
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem<Millis>[]
   /** Effects whose activity failed for good, until a settle has told so. */

@@ -67,7 +67,7 @@ test('a warning is a code and a sentence', () => {
 
 test.each([
   [{ type: 'result' }, true],
-  [{ type: 'result', untold: true }, false],
+  [{ type: 'result', storedNothing: true }, false],
   [{ type: 'terminated' }, false],
   [{ type: 'moved' }, false],
 ] as const)('facts wait on where an activity stored nothing: %j', (answer, stored) => {

@@ -47,8 +47,8 @@ export function listFactsToSend(control: ThreadControl): readonly Fact[] {
 }
 
 /** Whether an activity has stored them. What did nothing stored nothing: the activity that follows does. */
-export function hasStored(answer: { readonly type: string; readonly untold?: true }): boolean {
-  return answer.type !== 'terminated' && answer.type !== 'moved' && answer.untold !== true
+export function hasStored(answer: { readonly type: string; readonly storedNothing?: true }): boolean {
+  return answer.type !== 'terminated' && answer.type !== 'moved' && answer.storedNothing !== true
 }
 
 /** Forgets the facts that an activity has stored; those decided meanwhile wait for the next one. */

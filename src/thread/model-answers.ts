@@ -250,7 +250,7 @@ function createStep(
     number: run.steps + 1,
     side,
     text: answer.text,
-    ...(answer.cut === true && { cut: true as const }),
+    ...(answer.truncated === true && { truncated: true as const }),
     phase: 4,
     calls: answer.calls.map(({ id, name }) => ({ id, name, state: 'open' })),
     outside: false,
@@ -259,10 +259,10 @@ function createStep(
   }
 }
 
-function countStep({ cutAnswers = 0, ...run }: Run, step: Step): Run {
+function countStep({ truncatedAnswers = 0, ...run }: Run, step: Step): Run {
   return {
     ...run,
-    ...(step.cut === true && { cutAnswers: cutAnswers + 1 }),
+    ...(step.truncated === true && { truncatedAnswers: truncatedAnswers + 1 }),
     side: step.side,
     // A message made the other side act: its turn has no text yet.
     turn: step.side === run.side || run.turn.kind === 'starting' ? run.turn : { ...run.turn, hasText: false },

@@ -45,7 +45,7 @@ export type Action =
   /** A side's model call waits for an answer from outside. */
   | { readonly kind: 'awaitModel'; readonly side: Side }
   | { readonly kind: 'runEffect'; readonly effectId: string }
-  | { readonly kind: 'tell'; readonly tell: OutboundSignal }
+  | { readonly kind: 'sendOutbound'; readonly signal: OutboundSignal }
   | { readonly kind: 'deliverReport'; readonly due: DueReport }
   | { readonly kind: 'announceReport'; readonly report: ChildReport }
   | { readonly kind: 'settle'; readonly ending: Ending | null; readonly close: ThreadClose | null }
@@ -55,8 +55,8 @@ export type Action =
 export function nextAction(control: ThreadControl): Action {
   const child = childAction(findCallInFlight(stepOf(control.run)?.calls ?? [])?.call)
   if (child !== null) return child
-  const [tell] = control.tells
-  if (tell !== undefined) return { kind: 'tell', tell }
+  const [signal] = control.outbound
+  if (signal !== undefined) return { kind: 'sendOutbound', signal }
   const ending = endingOf(control)
   const close = closeOf(control, ending)
   if (close !== null) return closingAction(control, ending, close)
@@ -146,7 +146,7 @@ type CallAction =
 type ChildAction =
   | { readonly kind: 'startChildren'; readonly call: CallIn<'prepared'> }
   | { readonly kind: 'sendMessage'; readonly call: CallIn<'addressed'> }
-  | { readonly kind: 'cancelLate'; readonly call: CallIn<'reported'>; readonly reference: string }
+  | { readonly kind: 'cancelTimedOut'; readonly call: CallIn<'reported'>; readonly reference: string }
 
 /**
  * A child whose rows exist is always started, and a message of its store sent: only a workflow can answer for them. One
@@ -157,7 +157,7 @@ function childAction(call: Call | undefined): ChildAction | null {
   if (call?.state === 'addressed') return { kind: 'sendMessage', call }
   if (call?.state !== 'reported') return null
   const [reference] = listChildrenToCancel(call)
-  return reference === undefined ? null : { kind: 'cancelLate', call, reference }
+  return reference === undefined ? null : { kind: 'cancelTimedOut', call, reference }
 }
 
 /** What the call in flight needs next. */

@@ -55,11 +55,11 @@ function applyOperation(control: ThreadControl, operation: ThreadOperation, now:
       return stopRun(control)
     case 'terminate':
       return { ...control, terminating: true }
-    case 'tell':
+    case 'signal_thread':
       return addOutbound(control, operation)
     // The call that asked for the child takes it, and the step that met the messages takes those.
     case 'defer_child':
-    case 'came_late':
+    case 'postpone_messages':
       return control
     case 'child_closed':
       return applyChildClose(control, operation, now)
@@ -195,10 +195,10 @@ function effectBytes(effects: readonly ScheduledItem<Millis>[]): number {
 
 /** Something was done to another thread; beyond the bound its workflow is not told, visibly. */
 function addOutbound(control: ThreadControl, { to, operation }: OutboundSignal): ThreadControl {
-  if (control.tells.length < LIMITS.waitingTells)
-    return { ...control, tells: [...control.tells, { to, operation }] }
-  const refused = `The thread has ${control.tells.length} operations on other threads to tell; one more was refused.`
-  return withWarning(control, 'tells_full', refused)
+  if (control.outbound.length < LIMITS.outboundSignals)
+    return { ...control, outbound: [...control.outbound, { to, operation }] }
+  const refused = `The thread has ${control.outbound.length} outbound signals that wait; one more was refused.`
+  return withWarning(control, 'outbound_full', refused)
 }
 
 /** What the other thread's workflow is sent. */
@@ -232,7 +232,7 @@ export function createOutboundMessage(
 
 /** The first one was told, or its thread is gone and needs no telling. */
 export function removeOutbound(control: ThreadControl): ThreadControl {
-  return { ...control, tells: control.tells.slice(1), progressed: true }
+  return { ...control, outbound: control.outbound.slice(1), progressed: true }
 }
 
 /** Why the removal is refused, or null: nothing changes then. */

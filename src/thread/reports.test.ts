@@ -229,8 +229,11 @@ describe('an announcement', () => {
   })
 
   test('what was announced is forgotten', () => {
-    expect(applyAnnouncement(child({ report }), 'told')).toMatchObject({ report: null, terminating: false })
-    expect(applyAnnouncement(child(), 'told').report).toBeNull()
+    expect(applyAnnouncement(child({ report }), 'delivered')).toMatchObject({
+      report: null,
+      terminating: false,
+    })
+    expect(applyAnnouncement(child(), 'delivered').report).toBeNull()
   })
 
   test('T7 a child whose parent takes no announcement closes by itself', () => {

@@ -109,11 +109,11 @@ export function createAnnouncement({
 }
 
 /** The parent's workflow took the announcement, or is not there any more: then this thread closes. */
-export function applyAnnouncement(control: ThreadControl, parent: 'told' | 'gone'): ThreadControl {
+export function applyAnnouncement(control: ThreadControl, parent: 'delivered' | 'gone'): ThreadControl {
   const { report, closing } = control
   if (report === null) return control
   const going = { ...control, progressed: true }
-  if (parent === 'told') return { ...going, report: null }
+  if (parent === 'delivered') return { ...going, report: null }
   const unheard: Report = { ...report, announced: true }
   return { ...going, report: unheard, terminating: control.terminating || closing === null }
 }

@@ -61,31 +61,31 @@ export function postponeMessages(
   answer: CallModelAnswer,
 ): ThreadControl {
   const operations = 'operations' in answer ? (answer.operations ?? []) : []
-  const found = operations.find((operation) => operation.kind === 'came_late')
+  const found = operations.find((operation) => operation.kind === 'postpone_messages')
   if (found === undefined) return control
   const { ids, runs, settles, reports } = found
-  const late = listInvocations(drain.filter(({ id }) => ids.includes(id)))
+  const unanswered = listInvocations(drain.filter(({ id }) => ids.includes(id)))
   return {
     ...control,
-    invocations: control.invocations.filter((invocation) => !late.includes(invocation)),
-    late: {
+    invocations: control.invocations.filter((invocation) => !unanswered.includes(invocation)),
+    postponed: {
       ...{ runs, settles, reports },
-      invocations: [...new Set([...(control.late?.invocations ?? []), ...late])],
+      invocations: [...new Set([...(control.postponed?.invocations ?? []), ...unanswered])],
     },
   }
 }
 
 /** No recorded run is left: the next one is new in the store too. */
 export function resumePostponed(control: ThreadControl, now: Millis): ThreadControl {
-  const { late, run, report, terminating, closing, stopped } = control
-  if (late === null || run !== null || report !== null || terminating || closing !== null) return control
+  const { postponed, run, report, terminating, closing, stopped } = control
+  if (postponed === null || run !== null || report !== null || terminating || closing !== null) return control
   const next = {
     ...control,
-    late: null,
-    runs: Math.max(control.runs, late.runs),
-    settles: Math.max(control.settles, late.settles),
-    reports: Math.max(control.reports, late.reports),
-    invocations: [...new Set([...control.invocations, ...late.invocations])],
+    postponed: null,
+    runs: Math.max(control.runs, postponed.runs),
+    settles: Math.max(control.settles, postponed.settles),
+    reports: Math.max(control.reports, postponed.reports),
+    invocations: [...new Set([...control.invocations, ...postponed.invocations])],
   }
   return { ...acceptContinue(next, now), stopped }
 }

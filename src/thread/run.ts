@@ -37,7 +37,7 @@ export interface Run {
   readonly activations?: number
   readonly turn: Turn
   /** Answers in a row that were cut off, the last one included; left out: none. */
-  readonly cutAnswers?: number
+  readonly truncatedAnswers?: number
   readonly repeatedError: { readonly digest: string; readonly count: number } | null
   /** Something that clears the stop flag came, and no model call was asked to take it: a blocked end does not park it. */
   readonly revives?: true
@@ -99,7 +99,7 @@ export interface Step {
   readonly side: Side
   readonly text: boolean
   /** Its answer is cut off. */
-  readonly cut?: true
+  readonly truncated?: true
   /** The last phase that was marked in the event log. */
   readonly phase: 4 | 5 | 6
   readonly calls: readonly Call[]

@@ -33,7 +33,7 @@ describe('status', () => {
     ['running', idleControl({}, { run: run() })],
     ['running', idleControl({}, { queue: [message('a')] })],
     ['running', idleControl({}, { stopped: true, run: run() })],
-    ['running', idleControl({}, { tells: [tell] })],
+    ['running', idleControl({}, { outbound: [tell] })],
     ['stopped', idleControl({}, { stopped: true, queue: [message('a')] })],
     ['terminated', idleControl({}, { terminating: true, run: run() })],
     ['completed', idleControl({}, { closing: { ...closing, outcome: 'completed' } })],

@@ -51,7 +51,7 @@ export function statusOf(control: ThreadControl): ThreadStatus {
   if (control.request !== null && !goesOn) return 'blocked'
   if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
   // Other threads are yet to hear what this one did to them.
-  return control.queue.length > 0 || control.tells.length > 0 ? 'running' : 'idle'
+  return control.queue.length > 0 || control.outbound.length > 0 ? 'running' : 'idle'
 }
 
 function runStatus(control: ThreadControl, run: Run): ThreadStatus {

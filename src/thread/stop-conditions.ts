@@ -59,17 +59,17 @@ function turnEndReason(plan: Plan, run: Run, step: Step): StopReason | null {
   if (side.stopTool !== null && step.calls.some((call) => call.name === side.stopTool)) return 'stop_tool'
   // A hook may have queued a tool; the response itself has none.
   if (!step.text || !step.calls.every((call) => call.queued)) return null
-  if (step.cut === true && isAskedForRest(plan, step.side, run)) return null
+  if (step.truncated === true && isAskedForRest(plan, step.side, run)) return null
   // A side of two that could never end its turn would only talk to itself, and the other one would never hear it.
   const isEndless = plan.type === 'dual_ai' && side.stopTool === null
   if (!side.stopOnResponse && !isEndless) return null
-  return step.cut === true ? 'answer_cut' : 'stop_on_response'
+  return step.truncated === true ? 'answer_cut' : 'stop_on_response'
 }
 
 /** Whether the model goes on with an answer that is cut off: as often in a row as its prompt says, if it may take a step. */
 function isAskedForRest(plan: Plan, side: Side, run: Run): boolean {
   const { continueCutAnswers = 0 } = promptPlanOf(plan, sidePlanOf(plan, side).prompt)
-  return (run.cutAnswers ?? 0) <= continueCutAnswers && findCap(plan, run, side) === null
+  return (run.truncatedAnswers ?? 0) <= continueCutAnswers && findCap(plan, run, side) === null
 }
 
 function turnCap(plan: Plan, run: Run): StepVerdict | null {

@@ -61,8 +61,8 @@ test.each([
   const asking = { ...made, prompts: Object.fromEntries(continued) }
   const judged = evaluateStop(
     asking,
-    run({ cutAnswers, sideSteps: { a: 1, b: 0 } }),
-    step({ text: true, cut: true }),
+    run({ truncatedAnswers: cutAnswers, sideSteps: { a: 1, b: 0 } }),
+    step({ text: true, truncated: true }),
   )
   expect(judged.kind === 'end' ? judged.reason : judged.kind).toBe(expected)
 })

@@ -60,7 +60,7 @@ interface Call<N extends Name> {
   /** Registered names only: it is shown in the Temporal UI. */
   readonly summary: string
   /** What cuts it: a stop and a terminate, only a terminate, or nothing. */
-  readonly cutBy: 'stop' | 'terminate' | null
+  readonly interruptedBy: 'stop' | 'terminate' | null
   /** @default the thread's own */
   readonly taskQueue?: string | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
@@ -69,7 +69,7 @@ interface Call<N extends Name> {
 /** What came of an activity: its answer, a cut without one, or none for good. */
 type Called<N extends Name> =
   | { readonly kind: 'answered'; readonly answer: Answer<N> }
-  | { readonly kind: 'cut' }
+  | { readonly kind: 'interrupted' }
   | { readonly kind: 'failed'; readonly failure: FailureCause }
 
 /**
@@ -112,7 +112,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
 async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Called<N>> {
   const start = (): Promise<Answer<N>> => attemptInOwnStore(host, call, input)
   try {
-    const answer = await (call.cutBy === null ? start() : host.cancellable(start, call.cutBy))
+    const answer = await (call.interruptedBy === null ? start() : host.cancellable(start, call.interruptedBy))
     const problem = answerProblem(call.name, answer, input)
     if (problem === undefined) {
       host.update((current) => adoptStore(current, answer))
@@ -120,12 +120,12 @@ async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: I
     }
     host.update((current) => recordRefusedAnswer(current, { activity: call.name, problem, asked: input }))
     return wasInterrupted(host, call) || isStopped(host, call)
-      ? { kind: 'cut' }
+      ? { kind: 'interrupted' }
       : { kind: 'failed', failure: 'no_answer' }
   } catch (error) {
-    if (error instanceof CancelledFailure) return { kind: 'cut' }
+    if (error instanceof CancelledFailure) return { kind: 'interrupted' }
     if (!(error instanceof ActivityFailure)) throw error
-    if (wasInterrupted(host, call)) return { kind: 'cut' }
+    if (wasInterrupted(host, call)) return { kind: 'interrupted' }
     const isFinal = error.retryState === RetryState.NON_RETRYABLE_FAILURE
     return { kind: 'failed', failure: isFinal ? 'failed' : 'timed_out' }
   }
@@ -192,8 +192,8 @@ function schedule<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<
 /** A worker that died while it was told to stop leaves a failure instead of an answer. */
 function wasInterrupted<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   const { terminating } = host.control
-  if (call.cutBy === null) return false
-  return terminating || (call.cutBy === 'stop' && isStopping(host.control))
+  if (call.interruptedBy === null) return false
+  return terminating || (call.interruptedBy === 'stop' && isStopping(host.control))
 }
 
 interface ActivityPlace {

@@ -143,13 +143,13 @@ function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'clo
     case 'startChildren':
     case 'sendMessage':
     case 'stopChildren':
-    case 'cancelLate':
+    case 'cancelTimedOut':
     case 'startDeferred':
     case 'expireChild':
     case 'cancelChild':
     case 'deliverReport':
     case 'announceReport':
-    case 'tell':
+    case 'sendOutbound':
       return performForOthers(host, action)
     case 'runEffect':
       return runEffect(host, action.effectId)
@@ -217,10 +217,10 @@ async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
     name: 'runEffect',
     limit: LIMITS.toolTimeout,
     summary: `effect ${effectId}`,
-    cutBy: 'terminate',
+    interruptedBy: 'terminate',
     input: { effectId, agent: host.control.agent },
   })
-  if (called.kind === 'cut') return
+  if (called.kind === 'interrupted') return
   if (called.kind === 'failed') {
     host.update((control) => giveUpEffect(control, effectId))
     // Nothing else may follow for months. If this fails too, the next settle tells.

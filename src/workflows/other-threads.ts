@@ -55,13 +55,13 @@ type OthersAction = Extract<
       | 'startChildren'
       | 'sendMessage'
       | 'stopChildren'
-      | 'cancelLate'
+      | 'cancelTimedOut'
       | 'startDeferred'
       | 'expireChild'
       | 'cancelChild'
       | 'deliverReport'
       | 'announceReport'
-      | 'tell'
+      | 'sendOutbound'
   }
 >
 
@@ -74,8 +74,8 @@ export function performForOthers(host: ThreadHost, action: OthersAction): Promis
       return sendMessage(host, action.call)
     case 'stopChildren':
       return stopChildren(host, action.call, action.references)
-    case 'cancelLate':
-      return cancelLate(host, action.call, action.reference)
+    case 'cancelTimedOut':
+      return cancelTimedOut(host, action.call, action.reference)
     case 'startDeferred':
       return startDeferred(host, action.deferred)
     case 'expireChild':
@@ -86,8 +86,8 @@ export function performForOthers(host: ThreadHost, action: OthersAction): Promis
       return deliverReport(host, action.due)
     case 'announceReport':
       return announceReport(host, action.report)
-    case 'tell':
-      return sendOutbound(host, action.tell)
+    case 'sendOutbound':
+      return sendOutbound(host, action.signal)
   }
 }
 
@@ -109,7 +109,7 @@ async function storeReport(
     name: 'deliverReport',
     limit: 0,
     summary: 'report to the parent',
-    cutBy: null,
+    interruptedBy: null,
     input: {
       parent,
       report: host.control.reports + 1,
@@ -135,9 +135,9 @@ async function announceReport(host: ThreadHost, report: ChildReport): Promise<vo
 }
 
 /** Tells another thread's workflow what this thread did to it; its rows say so already (T2). */
-async function sendOutbound(host: ThreadHost, tell: OutboundSignal): Promise<void> {
-  const message = createOutboundMessage(host.control, tell)
-  const thread = getExternalWorkflowHandle(tell.to)
+async function sendOutbound(host: ThreadHost, signal: OutboundSignal): Promise<void> {
+  const message = createOutboundMessage(host.control, signal)
+  const thread = getExternalWorkflowHandle(signal.to)
   await sendUntilTaken(() =>
     message.signal === null ? thread.cancel() : thread.signal(message.signal, message.input),
   )
@@ -151,11 +151,11 @@ const REFUSED = 'SignalCountLimitExceeded'
  * Sends something to another thread and awaits that it is taken. A thread that is gone takes nothing, and needs no telling;
  * one whose run has taken all the signals that it can is asked again, until it has continued as new.
  */
-async function sendUntilTaken(tell: () => Promise<void>): Promise<'told' | 'gone'> {
+async function sendUntilTaken(send: () => Promise<void>): Promise<'delivered' | 'gone'> {
   for (;;) {
     try {
-      await tell()
-      return 'told'
+      await send()
+      return 'delivered'
     } catch (error) {
       if (!(error instanceof TemporalFailure)) throw error
       if (!(error instanceof ApplicationFailure) || error.type !== REFUSED) return 'gone'
@@ -253,7 +253,7 @@ async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise
     getExternalWorkflowHandle(reference).signal<[QueueMessage]>(SIGNALS.queueMessage, message),
   )
   host.update((control) =>
-    taken === 'told'
+    taken === 'delivered'
       ? onMessageSent(control, callId, Date.now())
       : onMessageLost(control, { callId, reference, status: 'not_found' }, Date.now()),
   )
@@ -274,7 +274,11 @@ async function stopChildren(
 }
 
 /** Ends a child that nobody waits for any more. */
-async function cancelLate(host: ThreadHost, { id }: CallIn<'reported'>, reference: string): Promise<void> {
+async function cancelTimedOut(
+  host: ThreadHost,
+  { id }: CallIn<'reported'>,
+  reference: string,
+): Promise<void> {
   await sendUntilTaken(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => markChildCancelled(control, id, reference))
 }
@@ -313,7 +317,7 @@ async function expireChild(host: ThreadHost, child: DeferredChild): Promise<void
     name: 'expireChild',
     limit: 0,
     summary: `expire ${child.agent}`,
-    cutBy: null,
+    interruptedBy: null,
     input: { requestId, reference: child.reference },
   })
   host.update((control) =>

@@ -36,12 +36,12 @@ async function trySettle(
   const after = applySettle(control, { ending, close, queued: control.queue.length }, Date.now())
   const { givenUp } = control
   const closed = listClosedChildren(control)
-  const unheard = ending === null ? undefined : control.run?.unacknowledged
+  const unacknowledged = ending === null ? undefined : control.run?.unacknowledged
   const called = await callActivity(host, {
     name: 'settle',
     limit: 0,
     summary: summaryOf({ ending, close }, closed.length > 0),
-    cutBy: null,
+    interruptedBy: null,
     input: {
       settle: number,
       end: ending === null ? null : runEnd(host, ending, tools),
@@ -50,7 +50,7 @@ async function trySettle(
       ...(after.activated.length > 0 && { activeSides: after.activated }),
       ...(givenUp.length > 0 && { givenUp }),
       ...(closed.length > 0 && { closed }),
-      ...(unheard !== undefined && { unheard }),
+      ...(unacknowledged !== undefined && { unacknowledged }),
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
     },
@@ -61,7 +61,7 @@ async function trySettle(
   host.update((current) => applySettle(current, { ending, close, queued: control.queue.length }, Date.now()))
   if (called.kind !== 'answered') return true
   const { operations, terminated } = called.answer
-  host.update((current) => applyUnacknowledged(current, { unheard, operations }, Date.now()))
+  host.update((current) => applyUnacknowledged(current, { unacknowledged, operations }, Date.now()))
   if (terminated === true) host.update(applyTermination)
   return true
 }

@@ -98,7 +98,7 @@ async function callModel(
     name: 'callModel',
     limit: LIMITS.modelCall,
     summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
-    cutBy: 'stop',
+    interruptedBy: 'stop',
     taskQueue: taskQueueOf(control, action),
     input: {
       step: run.steps + 1,
@@ -155,7 +155,7 @@ async function callPrompt(
     name: 'callModel',
     limit: LIMITS.modelCall,
     summary: `${control.agent}: prompt ${frame.prompt}`,
-    cutBy: 'stop',
+    interruptedBy: 'stop',
     taskQueue: taskQueueOf(control, action),
     input: {
       step: step.number,
@@ -196,7 +196,7 @@ async function executeTool(
     name: 'executeTool',
     limit: timeLimit(work),
     summary: `tool ${call.name}`,
-    cutBy: 'stop',
+    interruptedBy: 'stop',
     taskQueue: taskQueueOf(host.control, work),
     input: {
       response: null,
@@ -220,7 +220,7 @@ async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
     name: 'prepareChild',
     limit: 0,
     summary: `prepare ${work.call.name}`,
-    cutBy: null,
+    interruptedBy: null,
     input: {
       ...callInput(host, work),
       children: control.childrenInAll,
@@ -236,7 +236,7 @@ async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
     name: 'prepareMessage',
     limit: 0,
     summary: `prepare ${work.call.name}`,
-    cutBy: null,
+    interruptedBy: null,
     input: callInput(host, work),
   })
   applyAnswer(host, work.call.id, called)
@@ -251,7 +251,7 @@ async function completeCall(
     name: 'completeCall',
     limit: 0,
     summary: `complete ${work.call.name}`,
-    cutBy: null,
+    interruptedBy: null,
     input: { ...callInput(host, work), by },
   })
   applyAnswer(host, work.call.id, called)

@@ -53,7 +53,7 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
     name: 'checkChildren',
     limit: 0,
     summary: 'look for children',
-    cutBy: null,
+    interruptedBy: null,
     input: { check: control.childChecks + 1, references, taken: listReportNumbers(control, references) },
   })
   const {

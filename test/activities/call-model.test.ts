@@ -100,7 +100,7 @@ describe('an answer', () => {
         [3, 'two'],
       ])
       // A run of its own answers it; until then each repetition says so.
-      const late = { kind: 'came_late', ids: more, runs: 1, settles: 0, reports: 0 }
+      const late = { kind: 'postpone_messages', ids: more, runs: 1, settles: 0, reports: 0 }
       expect(answer).toMatchObject({ type: 'answered', operations: [late] })
       expect(await runModel(desk.dependencies, modelInput({ drain }))).toMatchObject({ operations: [late] })
     }))

@@ -15,7 +15,7 @@ import { lastResult, success } from './tool-outcomes.js'
 const first = () => attempt({ currentAttemptScheduledTimestampMs: NOW })
 const second = () => attempt({ attempt: 2, currentAttemptScheduledTimestampMs: NOW + 31_000 })
 
-const LATE = { type: 'Operation.Late', nonRetryable: false }
+const LATE = { type: 'Operation.Stale', nonRetryable: false }
 
 /** Its task was on its way until after the next attempt had begun. */
 describe('T4 an attempt that comes later than its successor', () => {

@@ -52,7 +52,7 @@ describe('notifyParent', () => {
         },
       ])
       const operation = { kind: 'queue_message', id: messages[0]?.id, role: 'user' }
-      expect(answer).toMatchObject({ operations: [{ kind: 'tell', to: 'p', operation }] })
+      expect(answer).toMatchObject({ operations: [{ kind: 'signal_thread', to: 'p', operation }] })
       expect(await registered(desk.store, 't', 'p')).toMatchObject({ status: 'running' })
     }))
 
@@ -153,7 +153,7 @@ describe('notifyParent', () => {
         effectId: 'effect_1',
       }
       const answer = await attempt().run((given: RunEffectInput) => runEffect(dependencies, given), input)
-      expect(answer).toMatchObject({ operations: [{ kind: 'tell', to: 'p' }] })
+      expect(answer).toMatchObject({ operations: [{ kind: 'signal_thread', to: 'p' }] })
       expect(await messagesOf(desk.store, 'p')).toMatchObject([{ content: 'It is noon.' }])
       expect(await registered(desk.store, 't', 'p')).toMatchObject({ status_text: 'noon' })
     }))

@@ -91,7 +91,7 @@ describe('T4 an operation', () => {
     withThread(async (store) => {
       await beginAt(store, 31)
       expect(await failureOf(beginAt(store, 0, { onInterrupted }))).toMatchObject({
-        ...{ type: 'Operation.Late', nonRetryable: false },
+        ...{ type: 'Operation.Stale', nonRetryable: false },
       })
       expect(await store.read((db) => findOperation(db, 't', KEY.id))).toMatchObject({ attempt: 1 })
     }),

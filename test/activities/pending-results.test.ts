@@ -200,8 +200,8 @@ describe('a tool that is answered later', () => {
         await closeOpenCalls(tx, { threadId: 't', now: 1, outcome: 'interrupted' })
       })
       expect(await desk.decide(PENDING.requestId, { answer: 'late' })).toBe('refused')
-      const untold = { type: 'result', outcome: 'interrupted', untold: true }
-      expect(await desk.complete(input, BY)).toEqual(untold)
+      const storedNothing = { type: 'result', outcome: 'interrupted', storedNothing: true }
+      expect(await desk.complete(input, BY)).toEqual(storedNothing)
       expect((await desk.transcript()).filter(({ role }) => role === 'tool')).toHaveLength(1)
       expect(await desk.store.read((db) => findToolCall(db, 't', input.callId))).toMatchObject({
         status: 'interrupted',

@@ -158,7 +158,7 @@ describe('a queued tool', () => {
     withDesk({}, async (desk) => {
       const input = await staged(desk, 'work')
       await desk.store.write((tx) => removeQueuedItem(tx, { threadId: 't', id: 'q1', now: 1 }))
-      expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'cancelled', untold: true })
+      expect(await desk.run(input)).toEqual({ type: 'result', outcome: 'cancelled', storedNothing: true })
     }))
 
   test('T4 named again when it is over tells nothing a second time', () =>
@@ -167,7 +167,7 @@ describe('a queued tool', () => {
       const handedOff = { outcome: 'succeeded', operations: [{ kind: 'hand_off' }] }
       expect(await desk.run(input)).toMatchObject(handedOff)
       const events = await desk.events()
-      const over = { type: 'result', outcome: 'succeeded', untold: true }
+      const over = { type: 'result', outcome: 'succeeded', storedNothing: true }
       expect(await desk.run({ ...input, run: 3, step: 0 })).toEqual(over)
       expect(await desk.run({ ...input, step: 2 })).toEqual(over)
       // An attempt whose answer was lost, and one after a reset.
@@ -194,7 +194,7 @@ describe('a queued tool', () => {
       const skipped = { type: 'result', outcome: 'failed' }
       expect(await desk.run(input)).toEqual(skipped)
       expect(await desk.run(input)).toEqual(skipped)
-      expect(await desk.run({ ...input, run: 3 })).toEqual({ ...skipped, untold: true })
+      expect(await desk.run({ ...input, run: 3 })).toEqual({ ...skipped, storedNothing: true })
       expect(await desk.told('runtime.warning')).toHaveLength(1)
     }))
 

@@ -51,7 +51,7 @@ describe('a lookup', () => {
       const call = await open('call_1_1_0', { threadId: 'g', agent: 'scout' })
       const top = await parentOf(await parentOf(call.state))
       await top.queueMessage({ role: 'user', content: 'From below.' })
-      expect((await commit(call)).operations).toMatchObject([{ kind: 'tell', to: 't' }])
+      expect((await commit(call)).operations).toMatchObject([{ kind: 'signal_thread', to: 't' }])
     }))
 })
 
@@ -115,7 +115,11 @@ describe('what is done to another thread', () => {
       const { operations } = await commit(call)
       const kinds = ['queue_message', 'queue_tool', 'schedule_effect', 'set_env']
       expect(operations).toEqual(
-        kinds.map((kind) => ({ kind: 'tell', to: 'c', operation: expect.objectContaining({ kind }) })),
+        kinds.map((kind) => ({
+          kind: 'signal_thread',
+          to: 'c',
+          operation: expect.objectContaining({ kind }),
+        })),
       )
       const { state } = await open('later', ofChild)
       expect(await state.getValue('depth')).toBe(3)
@@ -208,7 +212,7 @@ describe('what is done to another thread', () => {
       const child = await childOf(call.state)
       await child.terminate()
       await child.queueMessage({ role: 'user', content: 'Too late.' })
-      const told = { kind: 'tell', to: 'c', operation: { kind: 'terminate' } }
+      const told = { kind: 'signal_thread', to: 'c', operation: { kind: 'terminate' } }
       expect((await commit(call)).operations).toEqual([told])
       expect(await store.read((db) => findThread(db, 'c'))).toMatchObject({
         ...{ terminate_requested_at: NOW * 1000, terminate_reason: 'Its parent thread asked for it.' },
@@ -257,7 +261,7 @@ describe('what is done to another thread', () => {
       const call = await open()
       expect(await (await childOf(call.state)).deleteMessage('q')).toBe(true)
       const operation = { kind: 'remove_queued', id: 'q' }
-      expect((await commit(call)).operations).toEqual([{ kind: 'tell', to: 'c', operation }])
+      expect((await commit(call)).operations).toEqual([{ kind: 'signal_thread', to: 'c', operation }])
     }))
 
   test('a tool is invoked in no other thread', () =>

@@ -118,7 +118,8 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
       )
-      expect(await runSettle(desk, settleInput({ unheard: ['c'] }))).toEqual({ type: 'settled', operations })
+      const answer = await runSettle(desk, settleInput({ unacknowledged: ['c'] }))
+      expect(answer).toEqual({ type: 'settled', operations })
       expect(await runSettle(desk, settleInput())).toEqual({ type: 'settled' })
     }))
 
@@ -132,10 +133,10 @@ describe('the end of a run', () => {
       const [input] = await desk.calls([{ name: 'work' }])
       if (input === undefined) throw new Error('Expected a call.')
       await attempt().run((given: ExecuteToolInput) => executeTool(desk.dependencies, given), input)
-      const unheard = [input.callId, 'never_begun']
-      const answer = await runSettle(desk, settleInput({ unheard }))
+      const unacknowledged = [input.callId, 'never_begun']
+      const answer = await runSettle(desk, settleInput({ unacknowledged }))
       expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
-      expect(await runSettle(desk, settleInput({ unheard }))).toEqual(answer)
+      expect(await runSettle(desk, settleInput({ unacknowledged }))).toEqual(answer)
     })
   })
 
@@ -155,7 +156,7 @@ describe('the end of a run', () => {
     return withDesk({ chat, hooks: [note] }, async (desk) => {
       const late = runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
       await until('the request', () => chat.requests.length === 1)
-      const answer = await runSettle(desk, settleInput({ unheard: ['model_1_1'] }))
+      const answer = await runSettle(desk, settleInput({ unacknowledged: ['model_1_1'] }))
       gate.open()
       await late
       expect(answer).toMatchObject({ operations: [{ kind: 'queue_message', role: 'user' }] })
@@ -175,11 +176,11 @@ describe('the end of a run', () => {
         const second = { id: `${id}n1`, key: activationId({ run: 1, step: 1 }, 1) }
         await insertOperation(tx, { ...row, ...second, state: 'drained', detail })
       })
-      const unheard = [activationId({ run: 1, step: 1 }, 1), 'model_1_1']
-      expect(await runSettle(desk, settleInput({ unheard }))).toMatchObject({ operations: [note('m')] })
+      const input = settleInput({ unacknowledged: [activationId({ run: 1, step: 1 }, 1), 'model_1_1'] })
+      expect(await runSettle(desk, input)).toMatchObject({ operations: [note('m')] })
     }))
 
-  test('T8 what is told of unheard calls fits into an answer', () =>
+  test('T8 the operations of unacknowledged calls fit into an answer', () =>
     withDesk({}, async (desk) => {
       const operations = Array.from({ length: 1000 }, (_, index) => {
         return { kind: 'remove_queued', id: `${index}`.padStart(80, 'x') } as const
@@ -188,7 +189,7 @@ describe('the end of a run', () => {
       await desk.store.write((tx) =>
         insertOperation(tx, { thread_id: 't', id: 'c', kind: 'tool', started_at: 1, ...finished }),
       )
-      const answer = (await runSettle(desk, settleInput({ unheard: ['c'] }))) as SettleAnswer
+      const answer = (await runSettle(desk, settleInput({ unacknowledged: ['c'] }))) as SettleAnswer
       const told = answer.operations?.length ?? 0
       expect(JSON.stringify(answer).length).toBeLessThan(LIMITS.activityResultBytes)
       expect(answer.operations).toEqual(operations.slice(0, told))

@@ -176,7 +176,7 @@ async function withMessages(
 
 function kindsOf(operations: readonly ThreadOperation[]): readonly string[] {
   return operations.map((operation) =>
-    operation.kind === 'tell' ? `tell ${operation.operation.kind}` : operation.kind,
+    operation.kind === 'signal_thread' ? `signal ${operation.operation.kind}` : operation.kind,
   )
 }
 
@@ -211,7 +211,7 @@ test('another thread takes all but a tool in place, and its workflow is told', (
     expect(kindsOf((await commit(call)).operations)).toEqual([
       // `notifyParent` of the child is a message of the parent, which is the call's own thread.
       'queue_message',
-      ...OPERATIONS.map((kind) => `tell ${kind}`),
+      ...OPERATIONS.map((kind) => `signal ${kind}`),
     ])
   }))
 

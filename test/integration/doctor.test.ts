@@ -177,7 +177,11 @@ test('T9 what a thread did not tell before it was lost is told when it was reope
 /** As a tool of the sender leaves it whose worker died before its answer was heard. */
 async function scheduledBy(sender: string, threadId: string): Promise<void> {
   const effect = { id: `effect_${randomUUID()}`, name: 'remind', args: { note: marked('note') } }
-  const tell = { kind: 'tell', to: threadId, operation: { kind: 'schedule_effect', id: effect.id, dueAt: 1 } }
+  const tell = {
+    kind: 'signal_thread',
+    to: threadId,
+    operation: { kind: 'schedule_effect', id: effect.id, dueAt: 1 },
+  }
   await env.store.write(async (tx) => {
     await insertEffect(tx, { ...effect, thread_id: threadId, due_at: 2, created_at: 1 })
     const operation = { thread_id: sender, id: 'call_9_1_0', kind: 'tool', attempt: 1, started_at: 1 }

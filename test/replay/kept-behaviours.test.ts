@@ -80,7 +80,7 @@ type InStep<Union> = PendingAnswer | WaitAnswer | EndAnswer extends Union ? Unio
 
 /**
  * What is in no history. The types let every activity of a step say `pending`, `wait` and `end` (`InStep`), and the workflow
- * obeys each, so that later ones may say it; these never do in this version. `terminated` does the same whoever says it; `came_late` needs a reset by an operator.
+ * obeys each, so that later ones may say it; these never do in this version. `terminated` does the same whoever says it; `postpone_messages` needs a reset by an operator.
  */
 const UNRECORDED: ReadonlySet<string> = new Set([
   ...['callModel pending', 'executeTool wait', 'executeTool end', 'completeCall pending'],
@@ -88,7 +88,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   ...['prepareChild pending', 'prepareChild wait', 'prepareChild end'],
   ...['prepareMessage pending', 'prepareMessage wait', 'prepareMessage end'],
   ...['completeCall', 'prepareChild', 'prepareMessage', 'runEffect'].map((name) => `${name} terminated`),
-  'came_late',
+  'postpone_messages',
 ])
 
 test('T11 every activity, signal and update of the protocol is in a history', () => {
@@ -201,7 +201,13 @@ test('T11 every outcome of a call, operation and end of a run is in a history', 
   const kinds: Readonly<Record<ThreadOperation['kind'], true>> = {
     ...{ queue_message: true, queue_tool: true, schedule_effect: true, remove_effect: true },
     ...{ remove_queued: true, set_env: true, hand_off: true, force_turn: true, stop_run: true },
-    ...{ terminate: true, defer_child: true, child_closed: true, came_late: true, tell: true },
+    ...{
+      terminate: true,
+      defer_child: true,
+      child_closed: true,
+      postpone_messages: true,
+      signal_thread: true,
+    },
   }
   expect(Object.keys(kinds).filter((kind) => !operations.has(kind) && !UNRECORDED.has(kind))).toEqual([])
   const reasons = [

@@ -30,7 +30,7 @@ const warningCodes = [
   ...(['answer_refused', 'approval_check_failed', 'effects_full', 'facts_dropped'] as const),
   ...(['immediate_skipped', 'message_skipped', 'operations_dropped', 'operations_skipped'] as const),
   ...(['queue_full', 'report_skipped', 'set_env_skipped', 'signal_unknown', 'stop_skipped'] as const),
-  ...(['tells_full', 'thread_closed', 'tool_skipped'] as const),
+  ...(['outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
 /** What the log holds. */

@@ -127,7 +127,7 @@ export class RandomChild {
         return this.#executeTool(action.call)
       case 'waitUntil':
         return endingOf(this.control) === null ? this.#change(apply.endWait) : undefined
-      case 'tell':
+      case 'sendOutbound':
         return this.#change(removeOutbound)
       case 'deliverReport':
         return this.#deliver(action)
@@ -173,7 +173,7 @@ export class RandomChild {
     const operations = random.pick([
       [],
       [],
-      [{ kind: 'tell', to: 'p', operation } as const],
+      [{ kind: 'signal_thread', to: 'p', operation } as const],
       [{ kind: 'stop_run' } as const],
     ])
     const answer = random.chance(0.2) ? resultOf('failed') : resultOf('succeeded', { operations })
@@ -195,12 +195,12 @@ export class RandomChild {
 
   #announce({ report }: Kind<'announceReport'>): void {
     if (this.control.run !== null) this.log.broken.push('announced before its run was settled')
-    if (this.control.tells.length > 0) this.log.broken.push('announced before others were told')
+    if (this.control.outbound.length > 0) this.log.broken.push('announced before others were told')
     const gone = this.#random.chance(0.03)
     if (gone) this.log.parentGone = true
     this.log.answered.push(...report.invocations)
     this.log.numbers.push(report.report)
-    this.#change((control) => reports.applyAnnouncement(control, gone ? 'gone' : 'told'))
+    this.#change((control) => reports.applyAnnouncement(control, gone ? 'gone' : 'delivered'))
     if (this.#random.chance(0.2)) this.#signal()
   }
 

@@ -16,7 +16,7 @@ import type { ThreadLog } from './thread-log.js'
 
 type Kind<K extends Action['kind']> = Extract<Action, { readonly kind: K }>
 type FamilyAction = Kind<
-  'startChildren' | 'sendMessage' | 'stopChildren' | 'cancelLate' | 'startDeferred' | 'expireChild'
+  'startChildren' | 'sendMessage' | 'stopChildren' | 'cancelTimedOut' | 'startDeferred' | 'expireChild'
 >
 
 interface Host {
@@ -92,7 +92,7 @@ export class RandomFamily {
         return this.#send(action.call)
       case 'stopChildren':
         return host.change((control) => markStopForwarded(control, action.call.id, action.references))
-      case 'cancelLate':
+      case 'cancelTimedOut':
         this.children.cancel(action.reference)
         return host.change((control) => markChildCancelled(control, action.call.id, action.reference))
       case 'startDeferred':

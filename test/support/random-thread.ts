@@ -179,7 +179,7 @@ export class RandomThread {
       case 'startChildren':
       case 'sendMessage':
       case 'stopChildren':
-      case 'cancelLate':
+      case 'cancelTimedOut':
       case 'startDeferred':
       case 'expireChild':
         return this.family.perform(action)
@@ -189,12 +189,12 @@ export class RandomThread {
         return this.#complete(action)
       case 'runEffect':
         return this.#runEffect(action.effectId)
-      case 'tell':
+      case 'sendOutbound':
         return this.change(removeOutbound)
       case 'deliverReport':
         return this.#deliver(action)
       case 'announceReport':
-        return this.change((control) => reports.applyAnnouncement(control, 'told'))
+        return this.change((control) => reports.applyAnnouncement(control, 'delivered'))
       case 'settle':
         return this.#settle(action)
       case 'cancelChild':

@@ -10,7 +10,7 @@ export interface Rule {
 }
 
 const LAST_ACTIONS = [
-  ...['startChildren', 'sendMessage', 'cancelLate', 'tell'],
+  ...['startChildren', 'sendMessage', 'cancelTimedOut', 'sendOutbound'],
   ...['deliverReport', 'announceReport', 'settle', 'cancelChild'],
 ]
 /** User code takes these back, and what only asks for a look is dropped when there is nothing to look at. */

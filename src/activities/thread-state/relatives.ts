@@ -137,7 +137,7 @@ async function isOpen(db: Reader, threadId: string): Promise<boolean> {
 }
 
 function signalsTo(to: string, operations: readonly ThreadOperation[]): readonly ThreadOperation[] {
-  return operations.filter(isOutbound).map((operation) => ({ kind: 'tell', to, operation }))
+  return operations.filter(isOutbound).map((operation) => ({ kind: 'signal_thread', to, operation }))
 }
 
 const OUTBOUND: ReadonlySet<string> = new Set<OutboundOperation['kind']>([

@@ -137,7 +137,7 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
     const done = await record(tx, key, { kind: 'tool', place: { run, step }, answer: SKIPPED, detail, now })
     // A retry of the same step has stored its facts with the record; the facts of another step are not stored.
     const known = done ? null : (await lookUp(tx, key)).operation
-    if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, untold: true }
+    if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, storedNothing: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
     const warning = fact('runtime.warning', { code: 'tool_skipped', message }, callScope(input))
     if (done) await appendEvents(tx, { threadId, events: [...input.facts, warning], now })

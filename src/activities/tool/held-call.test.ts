@@ -8,7 +8,7 @@ const recorded: ResultAnswer = { type: 'result', outcome: 'succeeded', operation
 const answered = { kind: 'answered', answer: recorded } as const
 const open = { status: 'open', run: 2, step: 5 } as const
 const over = { status: 'succeeded', run: 2, step: 5 } as const
-const onlyOutcome = { type: 'result', outcome: 'succeeded', untold: true }
+const onlyOutcome = { type: 'result', outcome: 'succeeded', storedNothing: true }
 
 test('a call without an outcome may run', () => {
   expect(answerOfCall(input, { found: unfinished, row: open })).toBeNull()

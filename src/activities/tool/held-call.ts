@@ -150,7 +150,9 @@ export function answerOfCall<Answer extends { readonly type: string }>(
   // A finished queued call must not request or wait again. Another step that names it gets only the outcome, while a
   // retry or a reset of the step that ran it also gets the operations of the call (T9).
   const isOfOtherStep = queued && (answer?.type !== 'result' || row.run !== run || row.step !== step)
-  return answer === null || isOfOtherStep ? { type: 'result', outcome: row.status, untold: true } : answer
+  return answer === null || isOfOtherStep
+    ? { type: 'result', outcome: row.status, storedNothing: true }
+    : answer
 }
 
 /**

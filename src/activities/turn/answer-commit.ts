@@ -75,7 +75,7 @@ async function commitAnswer(store: Store, step: ModelStep, answered: Answered): 
       type: 'answered',
       ...newPlan(step.input, step.content),
       text: text || answer.files.length > 0,
-      ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { cut: true as const } : {}),
+      ...(text && calls.length === 0 && answer.finishReason === CUT_OFF ? { truncated: true as const } : {}),
       calls: requestsOf(step, calls),
       usage: step.log.unreportedUsage() ?? usage,
     },

@@ -125,7 +125,7 @@ async function deliverAfterAnswer(
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await unanswered(tx, input, await stageItems(tx, input))
-  return ids.length === 0 ? operations : [...operations, { kind: 'came_late', ids, ...numbers }]
+  return ids.length === 0 ? operations : [...operations, { kind: 'postpone_messages', ids, ...numbers }]
 }
 
 async function deliverItems(

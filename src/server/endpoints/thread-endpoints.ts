@@ -299,7 +299,7 @@ function tellWorkflows(
   { threadId, parent }: Telling,
 ): (operation: ThreadOperation) => Promise<void> {
   return async (operation) => {
-    if (operation.kind !== 'tell') return told(context, { to: threadId, from: undefined, operation })
+    if (operation.kind !== 'signal_thread') return told(context, { to: threadId, from: undefined, operation })
     const { to, operation: inner } = operation
     await told(context, { to, from: to === parent ? 'child' : 'parent', operation: inner })
   }

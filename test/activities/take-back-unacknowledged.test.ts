@@ -25,9 +25,9 @@ test('T7 subagents whose call nobody heard of are closed, once', () =>
   withSubagents({}, async (desk) => {
     const crew = [{ task: 'one' }, { task: 'two' }]
     const { input, children } = await desk.children('crew', { items: crew })
-    const unheard = { unheard: [input.callId] }
-    await runSettle(desk, settleInput(unheard))
-    await runSettle(desk, settleInput(unheard))
+    const unacknowledged = { unacknowledged: [input.callId] }
+    await runSettle(desk, settleInput(unacknowledged))
+    await runSettle(desk, settleInput(unacknowledged))
     for (const { reference, messageId } of children) {
       const { closed_at: closedAt, terminate_requested_at: asked } = (await thread(desk, reference)) ?? {}
       expect([closedAt, asked]).toEqual([(NOW + 5) * 1000, (NOW + 5) * 1000])
@@ -44,7 +44,7 @@ test('T7 subagents whose call nobody heard of are closed, once', () =>
 test('T8 subagents of a terminated thread that it never heard of are closed too', () =>
   withSubagents({}, async (desk) => {
     const { input, reference } = await resident(desk)
-    await runSettle(desk, settleInput({ close: CLOSE, unheard: [input.callId] }))
+    await runSettle(desk, settleInput({ close: CLOSE, unacknowledged: [input.callId] }))
     expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
   }))
 
@@ -53,7 +53,7 @@ test('T7 a subagent that a hook wrote to is closed too', () =>
     const { input, reference } = await resident(desk)
     const said = { threadId: reference, role: 'system', content: 'Be brief.', sentBy: 'runtime' } as const
     await desk.store.write((tx) => appendMessage(tx, { id: 'injected', createdAt: NOW, ...said }))
-    await runSettle(desk, settleInput({ unheard: [input.callId] }))
+    await runSettle(desk, settleInput({ unacknowledged: [input.callId] }))
     expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
   }))
 
@@ -63,7 +63,7 @@ test('after a reset a subagent that is at work is left alone', () =>
     await desk.store.write((tx) =>
       deliverMessages(tx, { threadId: reference, ids: [messageId], run: 1, step: 1 }),
     )
-    await runSettle(desk, settleInput({ unheard: [input.callId] }))
+    await runSettle(desk, settleInput({ unacknowledged: [input.callId] }))
     expect((await thread(desk, reference))?.closed_at).toBeNull()
     expect(await desk.registered(reference)).toMatchObject({ status: 'running' })
   }))
@@ -79,7 +79,7 @@ test('T7 a message whose call nobody heard of is taken back', () =>
     await desk.store.write((tx) => saveReport(tx, told))
     const input = await desk.call('subagent_message', { referenceId: reference, message: 'More.' })
     const { messageId } = (await desk.message(input)) as { readonly messageId: string }
-    await runSettle(desk, settleInput({ run: input.run, unheard: [input.callId] }))
+    await runSettle(desk, settleInput({ run: input.run, unacknowledged: [input.callId] }))
     expect([await statusOf(desk, reference, first), await statusOf(desk, reference, messageId)]).toEqual([
       'completed',
       'removed',
@@ -95,6 +95,6 @@ test('a subagent that has more to read works on when a message is taken back', (
     const { reference } = await resident(desk)
     const input = await desk.call('subagent_message', { referenceId: reference, message: 'More.' })
     await desk.message(input)
-    await runSettle(desk, settleInput({ run: input.run, unheard: [input.callId] }))
+    await runSettle(desk, settleInput({ run: input.run, unacknowledged: [input.callId] }))
     expect(await desk.registered(reference)).toMatchObject({ status: 'running' })
   }))

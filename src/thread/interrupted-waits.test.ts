@@ -38,8 +38,8 @@ describe('a timeout', () => {
   test('T7 a child that is not resumable is cancelled, and answers nothing any more', () => {
     const control = expired(withStarted({ timeout: 500 }))
     expect(control.children).toEqual([])
-    expect(nextAction(control)).toMatchObject({ kind: 'cancelLate', reference: 'k' })
-    expect(nextAction({ ...control, terminating: true }).kind).toBe('cancelLate')
+    expect(nextAction(control)).toMatchObject({ kind: 'cancelTimedOut', reference: 'k' })
+    expect(nextAction({ ...control, terminating: true }).kind).toBe('cancelTimedOut')
     const cancelled = markChildCancelled(control, 'c0', 'k')
     expect(nextAction(cancelled)).toMatchObject({
       kind: 'completeCall',

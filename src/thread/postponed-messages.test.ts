@@ -10,7 +10,7 @@ const answer: CallModelAnswer = {
   text: true,
   calls: [],
   usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 },
-  operations: [{ kind: 'came_late', ids: ['second'], ...numbers }],
+  operations: [{ kind: 'postpone_messages', ids: ['second'], ...numbers }],
 }
 const drain: readonly QueueEntry[] = ['first', 'second'].map((id) => ({
   ...{ kind: 'message', id, role: 'user', queuedAt: NOW, invocation: `call of ${id}` },
@@ -21,22 +21,25 @@ describe('messages that a recorded step met too early', () => {
   test('T7 are named by no report of a recorded run', () => {
     const aside = postponeMessages(taken, drain, answer)
     expect(aside.invocations).toEqual(['call of first'])
-    expect(aside.late).toEqual({ ...numbers, invocations: ['call of second'] })
+    expect(aside.postponed).toEqual({ ...numbers, invocations: ['call of second'] })
   })
 
   test('T3 get a run of their own, numbered behind all others', () => {
     const control = { ...postponeMessages(taken, drain, answer), invocations: [], runs: 1, settles: 1 }
     const begun = resumePostponed(control, NOW)
-    expect(begun).toMatchObject({ ...numbers, late: null, invocations: ['call of second'] })
+    expect(begun).toMatchObject({ ...numbers, postponed: null, invocations: ['call of second'] })
     expect(begun.queue).toMatchObject([{ kind: 'continue' }])
   })
 
   test('wait until nothing runs, and leave a stop as it is', () => {
-    const late = { ...numbers, invocations: [] }
+    const postponed = { ...numbers, invocations: [] }
     const closing = { outcome: 'completed', reason: 'session_stop', cascade: [], settled: true } as const
-    for (const busy of [idleControl({}, { late, terminating: true }), idleControl({}, { late, closing })])
+    for (const busy of [
+      idleControl({}, { postponed, terminating: true }),
+      idleControl({}, { postponed, closing }),
+    ])
       expect(resumePostponed(busy, NOW)).toBe(busy)
-    expect(resumePostponed(idleControl({}, { late, stopped: true }), NOW).stopped).toBe(true)
+    expect(resumePostponed(idleControl({}, { postponed, stopped: true }), NOW).stopped).toBe(true)
   })
 
   test('an answer that says nothing of them changes nothing', () => {

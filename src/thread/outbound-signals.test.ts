@@ -7,8 +7,8 @@ import { shouldContinueAsNew } from './continue-as-new.js'
 import { nextAction } from './next-action.js'
 import { applyOperations, removeOutbound, createOutboundMessage } from './operations.js'
 
-const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'tell' }> => ({
-  kind: 'tell',
+const tell = (id: string): Extract<ThreadOperation, { readonly kind: 'signal_thread' }> => ({
+  kind: 'signal_thread',
   to: 'p',
   operation: { kind: 'queue_message', id, role: 'user' },
 })
@@ -17,9 +17,12 @@ const parent = { parent: { threadId: 'p', callId: 'pc' } }
 
 test('T3 other threads are told in order, each once', () => {
   const control = applyOperations(idleControl(), [tell('a'), tell('b')], NOW)
-  expect(nextAction(control)).toEqual({ kind: 'tell', tell: { to: 'p', operation: tell('a').operation } })
+  expect(nextAction(control)).toEqual({
+    kind: 'sendOutbound',
+    signal: { to: 'p', operation: tell('a').operation },
+  })
   const next = removeOutbound(control)
-  expect(nextAction(next)).toMatchObject({ tell: { operation: { id: 'b' } } })
+  expect(nextAction(next)).toMatchObject({ signal: { operation: { id: 'b' } } })
   expect(nextAction(removeOutbound(next))).toEqual({ kind: 'wait' })
 })
 
@@ -30,16 +33,16 @@ test.each([
   ['the end of a thread', idleControl({}, { terminating: true })],
   ['an effect', idleControl({}, { queue: [{ kind: 'effect', id: 'e', queuedAt: NOW }] })],
 ])('T7 they are told before %s', (_what, control) => {
-  expect(nextAction(applyOperations(control, [tell('a')], NOW)).kind).toBe('tell')
+  expect(nextAction(applyOperations(control, [tell('a')], NOW)).kind).toBe('sendOutbound')
 })
 
 test('beyond the bound they are refused, visibly', () => {
-  const many = Array.from({ length: LIMITS.waitingTells + 2 }, (_, index) => tell(`m${index}`))
+  const many = Array.from({ length: LIMITS.outboundSignals + 2 }, (_, index) => tell(`m${index}`))
   const control = applyOperations(idleControl(), many, NOW)
-  expect(control.tells).toHaveLength(LIMITS.waitingTells)
+  expect(control.outbound).toHaveLength(LIMITS.outboundSignals)
   expect(control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))).toEqual([
-    'tells_full',
-    'tells_full',
+    'outbound_full',
+    'outbound_full',
   ])
 })
 

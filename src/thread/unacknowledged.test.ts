@@ -7,7 +7,7 @@ import { applySettle } from './settling.js'
 
 const ENDING = { reason: 'stopped', outcome: 'cancelled', sessionCall: null } as const
 const MESSAGE = { kind: 'queue_message', id: 'm', role: 'user' } as const
-const TELL = { kind: 'tell', to: 'other', operation: MESSAGE } as const
+const TELL = { kind: 'signal_thread', to: 'other', operation: MESSAGE } as const
 
 describe('an activity that left no answer', () => {
   test.each([
@@ -32,9 +32,13 @@ describe('an activity that left no answer', () => {
 
 describe('what was committed without being heard', () => {
   test('T9 it happens when the run is settled', () => {
-    const told = applyUnacknowledged(idleControl(), { unheard: ['c0'], operations: [MESSAGE, TELL] }, NOW)
+    const told = applyUnacknowledged(
+      idleControl(),
+      { unacknowledged: ['c0'], operations: [MESSAGE, TELL] },
+      NOW,
+    )
     expect(told.queue).toMatchObject([{ kind: 'message', id: 'm' }])
-    expect(told.tells).toEqual([{ to: 'other', operation: MESSAGE }])
+    expect(told.outbound).toEqual([{ to: 'other', operation: MESSAGE }])
   })
 
   test('T7 a child that waits for variables belongs to its call', () => {
@@ -44,13 +48,13 @@ describe('what was committed without being heard', () => {
       child: preparedChild('k'),
       expiresAt: NOW + 1,
     } as const
-    const told = applyUnacknowledged(idleControl(), { unheard: ['c0'], operations: [deferred] }, NOW)
+    const told = applyUnacknowledged(idleControl(), { unacknowledged: ['c0'], operations: [deferred] }, NOW)
     expect(told.children).toMatchObject([{ state: 'deferred', requestId: 'e', callId: 'c0' }])
   })
 
   test('T8 a thread that closes tells others, and does nothing more', () => {
     const closing = { outcome: 'terminated', reason: 'terminated', cascade: [], settled: true } as const
     const told = applyUnacknowledged(idleControl({}, { closing }), { operations: [MESSAGE, TELL] }, NOW)
-    expect(told).toMatchObject({ queue: [], tells: [{ to: 'other' }] })
+    expect(told).toMatchObject({ queue: [], outbound: [{ to: 'other' }] })
   })
 })
