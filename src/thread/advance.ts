@@ -64,14 +64,14 @@ export function planOf(control: ThreadControl): Plan {
 }
 
 /**
- * What a run ended with is told before the next one begins. A thread that closes after its session is never parked: a stop
- * ends it, and its parent learns that (T7).
+ * The report of a run is announced before the next run begins. A thread that closes after its session is never parked: a stop
+ * ends it, and its parent gets a report of that (T7).
  */
 function mayStart({ stopped, start, report, terminating }: ThreadControl): boolean {
   return !terminating && report === null && (!stopped || start.resumable === false)
 }
 
-/** An effect needs no run; what waits behind it gets one when it is done. */
+/** An effect needs no run; the items behind it start one when the effect is done. */
 function startRun(control: ThreadControl): ThreadControl {
   const [first] = control.queue
   if (first === undefined)
@@ -80,15 +80,15 @@ function startRun(control: ThreadControl): ThreadControl {
   return createNextRun(control, triggerOf(first), null)
 }
 
-/** All that it was asked for was removed or refused. */
+/** All messages that the thread had to answer were removed or refused. */
 const NOTHING_LEFT: Ending = { reason: 'hook_blocked', outcome: 'failed', sessionCall: null }
 
-/** T8: a thread that closes after its session has none any more, and would stay in no list of its parent. */
+/** T8: a thread that closes after its session must end by a run: with nothing left to do it would stay open for ever. */
 function hasNoWorkLeft({ start, invocations }: ThreadControl): boolean {
   return start.resumable === false && invocations.length > 0
 }
 
-/** The next run of the thread; `ending`: it has nothing to do. */
+/** The next run of the thread. With an `ending` it has nothing to do and ends at once. */
 function createNextRun(control: ThreadControl, trigger: string, ending: Ending | null): ThreadControl {
   const run = createRun({ number: control.runs + 1, trigger, stop: control.stopped ? 'run' : null })
   return { ...control, runs: run.number, run: ending === null ? run : endRun(run, ending) }
@@ -98,7 +98,7 @@ function triggerOf(entry: QueueEntry): string {
   return entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
 }
 
-/** A tool at the head of the queue is run between two steps, as soon as the run has a plan. */
+/** A tool at the head of the queue runs between two steps, as soon as the run has a plan. */
 function beginTool(control: ThreadControl, run: Run): ThreadControl {
   const [first] = control.queue
   if (first?.kind !== 'tool' || run.planning !== 'known') return control
@@ -116,7 +116,7 @@ function beginTool(control: ThreadControl, run: Run): ThreadControl {
   return { ...removeItems(control, [first]), run: beginStep(run, step) }
 }
 
-/** Only calls of a step are judged; what a queued tool asked for happens all the same. */
+/** The stop conditions judge only steps. A handoff or forced turn that a queued tool requested takes effect without them. */
 function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: Step): ThreadControl {
   const done = { ...control, run: leaveStep(run) }
   if (handOff !== null) return switchAgent(leaveTurn(done, 'hand_off'), handOff, forcedTurn ?? 'a')
@@ -128,10 +128,10 @@ function finishTool(control: ThreadControl, run: Run, { handOff, forcedTurn }: S
 
 function judgeStep(control: ThreadControl, run: Run, step: Step): ThreadControl {
   const verdict = evaluateStop(planOf(control), run, step)
-  const told = withFacts(control, ...listStepFacts(run, step, verdict))
+  const recorded = withFacts(control, ...listStepFacts(run, step, verdict))
   if (verdict.kind === 'hand_off')
-    return switchAgent({ ...told, run: leaveStep(run) }, verdict.agent, verdict.to)
-  const judged = { ...told, run: applyVerdict(leaveStep(run), step, verdict) }
+    return switchAgent({ ...recorded, run: leaveStep(run) }, verdict.agent, verdict.to)
+  const judged = { ...recorded, run: applyVerdict(leaveStep(run), step, verdict) }
   // A cap ends the run and leaves the thread to the new agent; a session that ended keeps the old one.
   const lost = step.handOff === null || verdict.kind !== 'end' || verdict.sessionCall !== null
   return lost ? judged : switchAgent(judged, step.handOff, 'a')
@@ -157,7 +157,7 @@ function applyVerdict(
   }
 }
 
-/** Marks the phases that no activity marked, and how step and turn ended. */
+/** The events of the phases that no activity marked, and of the end of step and turn. */
 function listStepFacts(run: Run, step: Step, verdict: StepVerdict): readonly Fact[] {
   const scope: EventScope = { runId: runIdOf(run.number), stepId: stepIdOf(run.number, step.number) }
   const reason = reasonOf(verdict)

@@ -1,10 +1,10 @@
 /**
- * What the answer of any activity changes: waits, ends, failures, refused answers, usage.
+ * Changes that the answer of any activity can make: waits, ends, failures, refused answers, usage.
  *
  * It owns: the outcomes that all activities share. It does not own: answers of a side's model call (`model-answers.ts`) and
  * of a tool call (`call-answers.ts`), and the end of a run in the store (`settling.ts`).
- * Invariants: an answer is applied once; the store holds what it stands for (T4). An activity that ends without an answer may
- * have committed one: the settle of its run returns what it did to its thread (T9).
+ * Invariants: an answer is applied once; its content is in the store (T4). An activity that ends without an answer may have
+ * committed one: the settle of its run returns the operations of that commit (T9).
  */
 import type { ActivityInput, EndAnswer, Frame, Usage, WaitAnswer } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
@@ -30,8 +30,8 @@ import type { ModelCall, Run } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
 /**
- * An activity asked to be called again later; a side's model call is made again as it was. A step works by the plan that it
- * began with.
+ * Applies an answer that asks for a later repetition of its activity; a side's model call is repeated unchanged. A step keeps
+ * the plan that it began with.
  */
 export function applyWait(
   control: ThreadControl,
@@ -45,29 +45,29 @@ export function applyWait(
   return { ...control, progressed: true, plan: known, run: waiting }
 }
 
-/** The time has come, or nobody waits for it any more. */
+/** Ends the wait of the run: its time has come, or its end has made it pointless. */
 export function endWait(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: resumeRun(control.run) }
 }
 
-/** The activity that was called again has answered. */
+/** The activity that was repeated after a wait has answered. */
 export function clearResumed(control: ThreadControl): ThreadControl {
   return control.run !== null && isResumed(control.run)
     ? { ...control, run: setResumed(control.run, false) }
     : control
 }
 
-/** An activity ended the run. */
+/** Applies an answer that ends the run. */
 export function applyEnd(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   if (control.run === null) return control
   const { reason, outcome, request } = answer
   const ending = { reason, outcome, sessionCall: null, ...(request === undefined ? {} : { request }) }
   const run = endRun(addUsage(control.run, answer.usage), ending)
-  // They meet a run that ends: a tool that they queue runs no more.
+  // The run is ending already when these apply: a tool that they queue does not run.
   return applyOperations({ ...control, progressed: true, run }, answer.operations, now)
 }
 
-/** An activity left no answer: the run ends blocked, the thread stays usable. */
+/** An activity ended without an answer: the run ends blocked, and the thread stays usable. */
 export function applyActivityFailure(control: ThreadControl, failure: FailureCause): ThreadControl {
   const { run } = applyEnd(control, { type: 'end', reason: 'blocked', outcome: 'blocked' }, 0)
   if (run?.phase.kind !== 'ending') return control
@@ -77,11 +77,11 @@ export function applyActivityFailure(control: ThreadControl, failure: FailureCau
 interface RefusedAnswer {
   readonly activity: keyof typeof ACTIVITIES
   readonly problem: string
-  /** The call that it was asked for, if it was. */
+  /** The input of the activity; it names a call if the activity is that of a call. */
   readonly asked: ActivityInput & { readonly callId?: string }
 }
 
-/** An activity was completed with something that is no answer of it: recorded, and nothing of it is applied (T10). */
+/** Records that an activity was completed with an invalid answer, of which nothing is applied (T10). */
 export function recordRefusedAnswer(
   control: ThreadControl,
   { activity, problem, asked: { callId } }: RefusedAnswer,
@@ -91,18 +91,18 @@ export function recordRefusedAnswer(
   return withFacts(control, fact('runtime.warning', { code: 'answer_refused', message }, scope))
 }
 
-/** The start named no store: the thread belongs to that of the worker which has carried out its first activity. */
+/** Where the start names no store, the thread belongs to the store of the worker that carries out its first activity. */
 export function adoptStore(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
   if (control.start.store !== undefined || !isStoreId(store)) return control
   return { ...control, start: { ...control.start, store } }
 }
 
-/** An activity found the thread's row terminated. */
+/** Applies the termination that an activity has found in the thread's row. */
 export function applyTermination(control: ThreadControl): ThreadControl {
   return { ...control, terminating: true, registered: true, progressed: true }
 }
 
-/** A step whose calls take more than their share of the carried state ends its run, which gives them their results. */
+/** Ends the run if the calls of its step exceed their share of the carried state; the end of the run gives them results. */
 export function enforceStepBudget(control: ThreadControl): ThreadControl {
   const { run } = control
   if (run?.phase.kind !== 'stepping' || utf8Length(JSON.stringify(run.phase.step.calls)) <= LIMITS.stepBytes)
@@ -110,7 +110,7 @@ export function enforceStepBudget(control: ThreadControl): ThreadControl {
   return { ...control, run: endRun(run, { reason: 'hard_cap', outcome: 'failed', sessionCall: null }) }
 }
 
-/** The run with what a call used; an unknown price makes the sum unknown. */
+/** Adds the usage of a call to its run; an unknown price makes the sum unknown. */
 export function addUsage(run: Run, usage: Usage | undefined): Run {
   return usage === undefined ? run : { ...run, usage: sum(run.usage, usage) }
 }
@@ -140,20 +140,20 @@ export function listOperations(name: string, asked: OperationInput): readonly st
   if (name === 'completeCall' && callId !== undefined) return [resultOperationId(callId)]
   if (callId !== undefined) return [callId]
   if (name !== 'callModel' || step === undefined) return []
-  // A frame is refused under the id of its call.
+  // The refusal of a frame is stored under the id of its call.
   if (frame != null) return [frame.callId, modelOperationId(run, step, frame.callId)]
   if (asked.toolFirst === true) return [beginOperationId(run)]
   const model = modelOperationId(run, step)
   return asked.activated === false ? [activationId({ run, step }, asked.activations), model] : [model]
 }
 
-/** Nobody heard what came of these. */
+/** Remembers operations whose outcome this workflow does not know: the settle of the run returns what they committed. */
 export function markUnacknowledged(control: ThreadControl, operations: readonly string[]): ThreadControl {
   if (control.run === null || operations.length === 0) return control
   return { ...control, run: { ...control.run, unacknowledged: operations } }
 }
 
-/** What was committed all the same happens now. A thread that closes does nothing more, but others are told (T8). */
+/** Applies what unacknowledged operations have committed. A closing thread applies only the outbound signals (T8). */
 export function applyUnacknowledged(
   control: ThreadControl,
   { unacknowledged = [], operations = [] }: Unacknowledged,
@@ -172,7 +172,7 @@ export function applyUnacknowledged(
 }
 
 interface Unacknowledged {
-  /** Of the run that was settled. */
+  /** Ids of the operations, from the run that was finalized. */
   readonly unacknowledged?: readonly string[] | undefined
   readonly operations?: readonly ThreadOperation[] | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * What the answers of activities, and of persons, change in a call of the step in flight, at whatever depth it is.
+ * Changes that answers of activities, and responses from outside, make to a call of the step in flight, at any depth.
  *
  * It owns: results, requests of calls, calls in other languages, the calls of a prompt that is called as a tool, and the open
  * requests of a thread (of calls, of a side's model call, of a blocked run, of subagents that lack variables).
@@ -43,13 +43,13 @@ export function applyCallResult(
   const { run } = control
   const step = stepOf(run)
   if (run === null || step === null) return control
-  // Errors of nested calls are those of the prompt that made them, whose result tells them.
+  // Errors of nested calls belong to the prompt that made them: they are part of its result.
   const own = step.calls.some(({ id }) => id === callId)
-  const told: Run = {
+  const counted: Run = {
     ...addUsage(run, answer.usage),
     repeatedError: own ? countRepeatedError(run, answer) : run.repeatedError,
   }
-  const done = changeCall({ ...control, progressed: true, run: told }, callId, (call) => ({
+  const done = changeCall({ ...control, progressed: true, run: counted }, callId, (call) => ({
     ...pickDoneBase(call),
     state: 'done',
     outcome: answer.outcome,
@@ -60,7 +60,7 @@ export function applyCallResult(
   )
 }
 
-/** The call waits for an answer from outside. A tool that said so has begun, and its activity has marked the phase. */
+/** The call waits for a response from outside. If its tool asked for that, it has begun, and its activity has marked the phase. */
 export function applyPendingCall(
   control: ThreadControl,
   callId: string,
@@ -78,7 +78,7 @@ export function applyPendingCall(
   return applyOperations(answered, answer.operations, now)
 }
 
-/** The answer that a call waited for: it is the result, or the call runs and finds it. */
+/** Applies the response that a call waits for: it is the result, or the call runs again and finds it. */
 function respondToCall(control: ThreadControl, callId: string, response: CallResponse): ThreadControl {
   let resumes = false
   const answered = changeCall(control, callId, (call) => {
@@ -103,14 +103,14 @@ export function applyRemoteCall(control: ThreadControl, callId: string, answer: 
   return changeStep(remote, markBegun)
 }
 
-/** The other worker's activity has ended, however: the store says whether there is a result. */
+/** The other worker's activity has ended in whatever way: the store has the result, if there is one. */
 export function applyRemoteReturn(control: ThreadControl, callId: string): ThreadControl {
   return changeCall({ ...control, progressed: true }, callId, (call) =>
     call.state === 'remote' ? { ...pickCallBase(call), state: 'returned' } : call,
   )
 }
 
-/** An activity said what the name is. What it cannot be, or was said to be before, would be asked for without end. */
+/** Applies the kind of tool that an activity found for the name. An impossible or repeated kind would loop for ever: it fails. */
 export function applyToolKind(control: ThreadControl, callId: string, tool: ToolPlan): ThreadControl {
   const place = findCallInFlight(stepOf(control.run)?.calls ?? [])
   const deep = tool.kind === 'prompt' && (place?.frames.length ?? 0) >= LIMITS.frameDepth
@@ -120,7 +120,7 @@ export function applyToolKind(control: ThreadControl, callId: string, tool: Tool
   return changeCall({ ...control, progressed: true }, callId, (call) => ({ ...call, tool }))
 }
 
-/** A prompt's nested step begins: no activity of a call marks phase 5 for it. */
+/** The nested step of a prompt begins: no activity of a call marks phase 5 for it. */
 export function beginFrame(control: ThreadControl): ThreadControl {
   const { run } = control
   const step = stepOf(run)
@@ -129,7 +129,7 @@ export function beginFrame(control: ThreadControl): ThreadControl {
   return changeStep(withFacts(control, phaseFact(5, scope)), markBegun)
 }
 
-/** The model call of a prompt that was called as a tool: its calls are on top of that call, and count no step. */
+/** Applies the model call of a prompt that was called as a tool: its calls nest in that call, and count as no step. */
 export function applyFrameAnswer(
   control: ThreadControl,
   frame: { readonly callId: string; readonly prompt: string },
@@ -186,14 +186,14 @@ function openFrame(
   return enforceStepBudget(applyOperations(stepping, made.operations, now))
 }
 
-/** What an activity said about the name is of no use any more. */
+/** The fields that stay of a finished call: the kind of its tool is not needed any more. */
 function pickDoneBase({ id, name, queued }: Call): Pick<Call, 'id' | 'name' | 'queued'> {
   return { id, name, ...(queued === undefined ? {} : { queued }) }
 }
 
 /**
- * After a result phase 5 is marked, and by the last one phase 6; a call that queued a tool did not mark it, also when the
- * tool was refused. A stop tool's words are words of its side.
+ * A result marks phase 5, and the last one phase 6. A call that queued a tool is not the last one, even if the tool was
+ * refused. The text that a stop tool leaves counts as text of its side.
  */
 function markPhase(step: Step, { operations, text }: ResultAnswer): Step {
   const last = step.calls.every(({ state }) => state === 'done') && !queuesTool(operations)
@@ -210,7 +210,7 @@ function countRepeatedError(run: Run, answer: ResultAnswer): Run['repeatedError'
   return { digest: answer.errorDigest, count: same ? (run.repeatedError?.count ?? 0) + 1 : 1 }
 }
 
-/** What a kind of request is answered with; of kinds that are not listed the activities judge. */
+/** The field that a response to a kind of request must have; activities check the kinds that are not listed. */
 const RESPONSE_FIELDS: Readonly<Record<string, string>> = {
   approval: 'approved',
   call: 'result',
@@ -227,12 +227,12 @@ export function listOpenRequests(control: ThreadControl): readonly PendingItem<M
     requestedAt,
   }))
   const blocked = request === null || isOver(control) ? [] : [request]
-  // These belong to no run.
+  // Requests of deferred children belong to no run.
   const children = isClosing(control) ? [] : listDeferredRequests(control)
   return [...calls, ...listModelRequests(control), ...blocked, ...children]
 }
 
-/** What a side's model call waits for. */
+/** The request that a side's model call waits for, if it does. */
 function listModelRequests(control: ThreadControl): readonly PendingItem<Millis>[] {
   const phase = control.run?.phase
   if (phase?.kind !== 'pending' || isOver(control)) return []
@@ -240,7 +240,7 @@ function listModelRequests(control: ThreadControl): readonly PendingItem<Millis>
   return [{ id, kind, toolName: null, requestedAt }]
 }
 
-/** Why the answer is refused, or null: nothing changes then. */
+/** The code with which the response is refused, or null. */
 export function responseRefusal(
   control: ThreadControl,
   input: unknown,
@@ -253,7 +253,7 @@ export function responseRefusal(
   return expected === undefined || expected in answer ? null : 'Request.Invalid'
 }
 
-/** Takes an answer that was not refused: the call goes on with it, or what was blocked looks again. */
+/** Takes a response that was not refused: its call goes on, or the blocked thread tries again. */
 export function applyResponse(control: ThreadControl, input: Respond, now: Millis): ThreadControl {
   const { id } = input
   const call = listPendingCalls(control).find(({ request }) => request.requestId === id)

@@ -17,7 +17,7 @@ interface CallPlace {
   readonly frames: readonly string[]
 }
 
-/** The innermost call that is not done. A framed one whose own calls are done is to be completed. */
+/** The innermost call that is not done. A framed call whose nested calls are done comes next itself: it is to be completed. */
 export function findCallInFlight(calls: readonly Call[], frames: readonly string[] = []): CallPlace | null {
   const call = calls.find(({ state }) => state !== 'done')
   if (call === undefined) return null
@@ -25,7 +25,7 @@ export function findCallInFlight(calls: readonly Call[], frames: readonly string
   return inner ?? { call, frames }
 }
 
-/** Where it is among the calls of its step, whose phases the first and the last one mark; a nested one, or a tool of the inbox, is not. */
+/** The place of a call in its step: the first and last call mark phases. A nested call, or a tool of the inbox, has no place. */
 export function locateInStep(
   { calls, outside }: Pick<Step, 'calls' | 'outside'>,
   { id }: Pick<Call, 'id'>,
@@ -55,7 +55,7 @@ export function changeStep(control: ThreadControl, change: (step: Step) => Step)
   return { ...control, run: changeStepOf(run, change) }
 }
 
-/** What stays of a call when its state changes. */
+/** The fields that stay of a call when its state changes. */
 export function pickCallBase({
   id,
   name,
@@ -72,7 +72,7 @@ function replaceCall(calls: readonly Call[], callId: string, change: (call: Call
   })
 }
 
-/** A child and what it, or its end, says to a call. */
+/** A child, and the report or close that answers a call. */
 export interface ChildAnswer {
   readonly reference: string
   readonly report: CallReport
@@ -83,12 +83,12 @@ export function listMissing({ references, reports }: ChildWait): readonly string
   return references.filter((reference) => !reports.some((answer) => answer.reference === reference))
 }
 
-/** The call has this answer; with the last one it goes on. */
+/** Adds an answer to the call, which goes on when it has all of them. */
 export function addReport(control: ThreadControl, callId: string, answer: ChildAnswer): ThreadControl {
   const changed = changeCall(control, callId, (call) => {
     if (call.state !== 'prepared' && call.state !== 'addressed' && call.state !== 'waiting') return call
     const wait = { ...call.wait, reports: [...call.wait.reports, answer] }
-    // What is still to be started or sent is started or sent; to a closed child nothing is.
+    // Children are still started, and a message still sent, before the call goes on; a closed child gets no message.
     const goesOn = call.state === 'waiting' || (call.state === 'addressed' && answer.report.kind === 'closed')
     if (!goesOn || listMissing(wait).length > 0) return { ...call, wait }
     return { ...pickCallBase(call), state: 'reported', wait }
@@ -96,13 +96,13 @@ export function addReport(control: ThreadControl, callId: string, answer: ChildA
   return { ...changed, progressed: true }
 }
 
-/** Children to which the interrupt of a run goes on. */
+/** Children to which the stop of a run is to be forwarded. */
 export function listChildrenToStop(call: Call): readonly string[] {
   if (call.state !== 'waiting') return []
   return listMissing(call.wait).filter((reference) => !call.wait.stopped.includes(reference))
 }
 
-/** The interrupt was passed on. */
+/** Remembers that the stop was forwarded to these children. */
 export function markStopForwarded(
   control: ThreadControl,
   callId: string,

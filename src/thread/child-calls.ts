@@ -1,6 +1,6 @@
 /**
- * Calls that start subagents or write to them: from what their activities prepared, over the wait for the answers, to the end
- * of that wait by a timeout or by the end of the run.
+ * Calls that start subagents or write to them: from the prepared rows, through the wait for answers, to the end of that wait
+ * by a timeout or by the end of the run.
  *
  * It owns: the states of such a call. It does not own: the children themselves (`children.ts`).
  * Invariants: a child whose rows exist is owed an answer and is always started (T7). An answer that a call does not take is an
@@ -36,7 +36,7 @@ type Children = Extract<PrepareChildAnswer, { readonly type: 'children' }>
 
 type Message = Extract<PrepareMessageAnswer, { readonly type: 'message' }>
 
-/** The rows of these children exist: from now on they are owed, and are to be started (T7). */
+/** The rows of these children exist: from now on each owes an answer, and is to be started (T7). */
 export function applyPreparedChildren(
   control: ThreadControl,
   callId: string,
@@ -62,7 +62,7 @@ export function applyPreparedChildren(
   return enforceStepBudget(applyOperations(answered, answer.operations, now))
 }
 
-/** A child that is known from now on has said this before (T7). */
+/** Accepts the reports that a child sent before its call was known (T7). */
 function acceptEarlyReports(control: ThreadControl, reference: string, now: Millis): ThreadControl {
   const { early, rest } = takeEarlyReports(control, reference)
   return early.reduce((next, said) => acceptReport(next, said, now), rest)
@@ -112,7 +112,7 @@ export function applyPreparedMessage(
   }
   const owing = changeChild(markStepBegun(addressed), reference, (child) => addOwedCall(child, callId, now))
   const isOpen = listOpenChildren(control).some((child) => child.reference === reference)
-  // It closed while its message was written.
+  // The child closed while its message was written.
   const known = isOpen ? owing : onMessageLost(owing, { callId, reference, status: 'not_found' }, now)
   return applyOperations(known, answer.operations, now)
 }
@@ -124,8 +124,8 @@ interface EarlyAnswer {
 }
 
 /**
- * The child has had the message and has answered it. A second one would find nothing to do, and be told as a failure. The
- * answer is an item already, unless the call waits for it.
+ * The child has received the message and answered it before. Sent again, the message would find nothing to do, and the child
+ * would report a failure. The answer is an item of the inbox already, unless the call waits for it.
  */
 function takeEarlyAnswer(
   control: ThreadControl,
@@ -141,7 +141,7 @@ function takeEarlyAnswer(
   return blocking && messageId !== undefined ? removeItem(answered, 'report', messageId) : answered
 }
 
-/** The child has the message; the call waits, or is done with it. */
+/** The child has the message: the call waits now, or is done. */
 export function onMessageSent(control: ThreadControl, callId: string, now: Millis): ThreadControl {
   const sent = changeCall(control, callId, (call) =>
     call.state === 'addressed' ? beginWait(call, call.wait, now) : call,
@@ -149,32 +149,32 @@ export function onMessageSent(control: ThreadControl, callId: string, now: Milli
   return { ...sent, progressed: true }
 }
 
-/** The child is gone: its call learns that, whether it waits or not. */
+/** The child is gone: that answers its call, whether the call waits or not. */
 export function onMessageLost(
   control: ThreadControl,
   lost: { readonly callId: string; readonly reference: string; readonly status: string },
   now: Millis,
 ): ThreadControl {
   const { callId, reference, status } = lost
-  // Where its close came first, the call has that already.
+  // If the close of the child came first, it has answered the call already.
   return addReport(applyChildClose(control, lost, now), callId, {
     reference,
     report: { kind: 'closed', status },
   })
 }
 
-/** Its activity has marked the phase. */
+/** The activity of the call has marked phase 5. */
 function markStepBegun(control: ThreadControl): ThreadControl {
   return { ...changeStep(control, (step) => ({ ...step, phase: 5 })), progressed: true }
 }
 
-/** The time of the call is over, if it still waits. */
+/** Ends the wait of the call if its deadline has passed. */
 export function expireWait(control: ThreadControl, callId: string, now: Millis): ThreadControl {
   const call = listCalls(stepOf(control.run)?.calls ?? []).find(({ id }) => id === callId)
   if (call?.state !== 'waiting' || call.wait.deadline === null || call.wait.deadline > now) return control
   const missing = listMissing(call.wait)
   const resumable = missing.filter((reference) => isResumable(control, reference))
-  // A cancelled child still reports, and nobody is told twice: it is a stranger from now on.
+  // A cancelled child still reports. Its call has an answer by then, so the thread forgets the child and skips that report.
   const cancelled = missing.filter((reference) => !resumable.includes(reference))
   const left = cancelled.reduce(removeChild, { ...control, progressed: true })
   const expired = changeCall(left, call.id, (waiting) => ({
@@ -182,12 +182,12 @@ export function expireWait(control: ThreadControl, callId: string, now: Millis):
     state: 'reported',
     wait: timeOutWait(call.wait, missing, resumable),
   }))
-  // Their ends are kept for the group, and are no items of their own.
+  // These children end later: the group counts their ends, which become no items of their own.
   if (!call.wait.group || resumable.length === 0) return expired
   return awaitGroup(expired, { callId: call.id, references: resumable }, now)
 }
 
-/** Children that nobody waits for any more, and that have not been told yet. */
+/** Children whose call has timed out and that have not been cancelled yet. */
 export function listChildrenToCancel(call: Call): readonly string[] {
   if (call.state !== 'reported') return []
   return call.wait.reports
@@ -195,7 +195,7 @@ export function listChildrenToCancel(call: Call): readonly string[] {
     .map(({ reference }) => reference)
 }
 
-/** The child was cancelled, or is gone already. */
+/** Remembers that the child was cancelled, or is gone already. */
 export function markChildCancelled(control: ThreadControl, callId: string, reference: string): ThreadControl {
   return changeCall(control, callId, (call) =>
     call.state === 'reported'
@@ -204,7 +204,7 @@ export function markChildCancelled(control: ThreadControl, callId: string, refer
   )
 }
 
-/** The call is cut with its run: answers that it has and did not take are items, and so are those that come later. */
+/** Interrupts the wait with its run: the answers that the call has become items, and so do those that come later. */
 export function interruptWait(control: ThreadControl, call: Call, now: Millis): ThreadControl {
   if (call.state !== 'waiting' && call.state !== 'reported') return control
   const { group, blocking, reports } = call.wait
@@ -215,7 +215,7 @@ export function interruptWait(control: ThreadControl, call: Call, now: Millis): 
   return awaitGroup(control, { callId: call.id, references: missing }, now)
 }
 
-/** One that was ended because its time was over says nothing more; one that stays is still owed. */
+/** A child that was cancelled at its timeout counts as closed; a resumable one still owes its answer. */
 function finalAnswerOf(control: ThreadControl, { reference, report }: ChildAnswer): ChildAnswer {
   const isEnded = report.kind === 'timed_out' && !isResumable(control, reference)
   return { reference, report: isEnded ? { kind: 'closed', status: 'canceled' } : report }
@@ -239,7 +239,7 @@ function createWait(
   return { references, blocking, group, timeout, deadline: null, reports: [], stopped: [] }
 }
 
-/** Nothing is left to start or to send: the call waits, unless it does not, or all have answered. */
+/** All is started and sent: a blocking call waits now, unless all children have answered. */
 function beginWait(call: CallIn<'prepared' | 'addressed'>, wait: ChildWait, now: Millis): Call {
   if (!wait.blocking || listMissing(wait).length === 0)
     return { ...pickCallBase(call), state: 'reported', wait }

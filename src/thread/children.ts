@@ -36,8 +36,10 @@ export function createOpenChild(
   return addOwedCall({ ...child, state: 'open', nextCheckAt: now }, callId, now)
 }
 
-/** The child is to answer one more call. It takes them in order: the newest ones tell whether it owes, and those
- * of a group stay, for the group waits for all. */
+/**
+ * The child owes one more call an answer. It answers in order, so the newest calls suffice to know whether it owes; calls of a
+ * group are all kept, for the group waits for all of its children.
+ */
 export function addOwedCall(child: OpenChild, callId: string, now: Millis): OpenChild {
   const others = child.owes.filter((owed) => owed.callId !== callId)
   const single = [...others.filter(({ isGrouped }) => !isGrouped), { callId, isGrouped: false }]
@@ -47,8 +49,8 @@ export function addOwedCall(child: OpenChild, callId: string, now: Millis): Open
 }
 
 /**
- * Whether its close event will reach this Temporal run. One that ran before it was started is looked for at once: after a
- * reset it may have said all that it had to say.
+ * Sets whether the close event of the child will reach this Temporal run. A child that was running before is checked at once:
+ * after a reset it may have sent its last report.
  */
 export function setObserved(
   control: ThreadControl,
@@ -62,7 +64,7 @@ export function setObserved(
   }))
 }
 
-/** Takes a `childReport` signal. A number that was taken is a duplicate; a child that is not open was answered for. */
+/** Takes a `childReport` signal. A number that was taken before is a duplicate; a child that is not open is answered for. */
 export function acceptReport(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = childReportProblem(input)
   if (problem !== undefined) return withWarning(control, 'report_skipped', problem)
@@ -71,7 +73,7 @@ export function acceptReport(control: ThreadControl, input: unknown, now: Millis
   const child = findChild(control, reference)
   if (child === undefined) return control.closing === null ? keepEarlyReport(control, said) : control
   const answers = child.owes.some(({ callId }) => said.invocations.includes(callId))
-  // A call is answered once, so that the number of a report that answers one is right, whatever was said before (T7).
+  // A call is answered once, so a report that answers one counts whatever its number is (T7).
   if (!answers && said.report <= child.reports) return control
   if (!answers && said.report > child.reports + REPORT_GAP)
     return withWarning(
@@ -80,23 +82,23 @@ export function acceptReport(control: ThreadControl, input: unknown, now: Millis
       'A report that answers no call is far ahead of the last one.',
     )
   const left = child.owes.filter(({ callId }) => !said.invocations.includes(callId))
-  // The one report of such a child answers the one call that it has; whatever else looks like it answers nothing (T10).
+  // A child that is not resumable sends one report, which answers its one call: another one is forged, and skipped (T10).
   if (!child.resumable && left.length > 0) return control
   const counted = { ...child, owes: left, reports: said.report }
   const isEarly = said.invocations.some((id) => !owesCall(child, id))
   const going = { ...(isEarly ? keepEarlyReport(control, said) : control), progressed: true }
-  // A child that is not resumable says one thing.
+  // A child that is not resumable closes with its one report.
   if (said.closes !== true && child.resumable)
     return takeReport(
       changeChild(going, reference, () => counted),
       { said, owes: child.owes },
       now,
     )
-  const told = takeReport(removeChild(going, reference), { said, owes: child.owes }, now)
-  return answerByClose(told, { ...counted, status: 'completed' }, now)
+  const taken = takeReport(removeChild(going, reference), { said, owes: child.owes }, now)
+  return answerByClose(taken, { ...counted, status: 'completed' }, now)
 }
 
-/** A child closed without a report: what it owes is answered for once, with its close status. */
+/** A child closed without a report: its close status answers once for all calls that it owes. */
 export function applyChildClose(
   control: ThreadControl,
   { reference, status }: { readonly reference: string; readonly status: string },
@@ -109,7 +111,7 @@ export function applyChildClose(
   return answerByClose(gone, { ...child, status }, now)
 }
 
-/** No call takes the report, or takes it any more: it is an ordinary item, if it says anything. */
+/** Queues a report that no call takes as an ordinary item, if it has content. */
 export function queueReport(
   control: ThreadControl,
   { reference, report }: { readonly reference: string; readonly report: CallReport },
@@ -124,7 +126,7 @@ export function queueReport(
   return id === undefined ? control : enqueue(control, { kind: 'report', id, queuedAt: now })
 }
 
-/** The child answers for nothing any more: it was cancelled, or its parent knows how it ended. */
+/** Forgets an open child: it was cancelled, or this thread knows how it ended. */
 export function removeChild(control: ThreadControl, reference: string): ThreadControl {
   const children = control.children.filter((child) => child.state !== 'open' || child.reference !== reference)
   return { ...control, children }
@@ -155,7 +157,7 @@ export function changeChild(
   return { ...control, children }
 }
 
-/** The call that waits for it takes it; a child of a group counts towards its group; what is left is an item. */
+/** Gives the report to the call that waits for it, counts it for its group, or else makes it an item. */
 function takeReport(
   control: ThreadControl,
   { said, owes }: { readonly said: ChildReport; readonly owes: OpenChild['owes'] },
@@ -171,7 +173,7 @@ function takeReport(
     (callId) => !answered.some((owed) => owed.callId === callId && owed.isGrouped),
   )
   if (others.length === 0 && invocations.length > 0) return counted
-  // What nobody asked for has no bound but that of the queue (T10).
+  // Only the bound of the queue limits reports that answer no call (T10).
   const asked = answered.some(({ isGrouped }) => !isGrouped)
   const entry = { kind: 'message', id: messageId ?? '', role: 'user', queuedAt: now } as const
   if (!asked && !hasRoom(counted, entry))
@@ -183,7 +185,7 @@ interface EndedChild extends Pick<OpenChild, 'reference' | 'owes'> {
   readonly status: string
 }
 
-/** What a closed child had not answered. */
+/** Answers with its close status the calls that a closed child owes. */
 function answerByClose(control: ThreadControl, child: EndedChild, now: Millis): ThreadControl {
   const { reference, owes, status } = child
   if (owes.length === 0) return control
@@ -196,13 +198,13 @@ function answerByClose(control: ThreadControl, child: EndedChild, now: Millis): 
   return left.length > 0 ? queueReport(counted, { reference, report }, now) : counted
 }
 
-/** Once the thread closes nobody is told any more, and its children are told instead (T8). */
+/** The open child of this reference. A closing thread takes no reports: it cancels its children (T8). */
 function findChild(control: ThreadControl, reference: string): OpenChild | undefined {
   if (control.closing !== null) return undefined
   return listOpenChildren(control).find((child) => child.reference === reference)
 }
 
-/** Nobody waits for it: the registry and the log learn it with the next settle, and the model is offered it no more. */
+/** No call waits for the child: the next settle writes its close into registry and log, and the model is not offered it any more. */
 function recordClosedChild(control: ThreadControl, { reference, status }: ClosedChild): ThreadControl {
   const kept = listClosedChildren(control).slice(1 - LIMITS.closedChildren)
   const others = control.children.filter(
@@ -211,18 +213,18 @@ function recordClosedChild(control: ThreadControl, { reference, status }: Closed
   return { ...control, children: [...others, { state: 'closed', reference, status }] }
 }
 
-/** Children that closed and owed nothing, of which no settle has told yet. */
+/** Children that closed and owed nothing, and that no settle has stored yet. */
 export function listClosedChildren({ children }: ThreadControl): readonly ClosedChild[] {
   return children.flatMap((child) =>
     child.state === 'closed' ? [{ reference: child.reference, status: child.status }] : [],
   )
 }
 
-/** A settle has told of these; where the store failed for a day, whoever writes to them finds out. */
-export function forgetClosedChildren(control: ThreadControl, told: readonly ClosedChild[]): ThreadControl {
-  if (told.length === 0) return control
-  const isTold = (reference: string): boolean => told.some((child) => child.reference === reference)
-  const children = control.children.filter((child) => child.state !== 'closed' || !isTold(child.reference))
+/** Forgets closed children after a settle; if the store failed for a day, the next message to such a child finds it closed. */
+export function forgetClosedChildren(control: ThreadControl, stored: readonly ClosedChild[]): ThreadControl {
+  if (stored.length === 0) return control
+  const isStored = (reference: string): boolean => stored.some((child) => child.reference === reference)
+  const children = control.children.filter((child) => child.state !== 'closed' || !isStored(child.reference))
   return { ...control, children }
 }
 
@@ -230,7 +232,7 @@ export type DeferredAction =
   | { readonly kind: 'startDeferred'; readonly deferred: DeferredChild }
   | { readonly kind: 'expireChild'; readonly deferred: DeferredChild }
 
-/** What the call of a subagent says when its child lacks variables. */
+/** Keeps the children that a call of a subagent has deferred because they lack variables. */
 export function deferChildren(
   control: ThreadControl,
   callId: string,
@@ -265,7 +267,7 @@ export function listDeferredRequests({ children }: ThreadControl): readonly Pend
   })
 }
 
-/** What is to be done for them before anything else; one that was answered in time is not looked for. */
+/** The next action for a deferred child: one whose variables have come starts first. */
 export function nextDeferredAction(control: ThreadControl): DeferredAction | null {
   const [supplied] = findDeferred(control, 'supplied')
   if (supplied !== undefined) return { kind: 'startDeferred', deferred: supplied }
@@ -273,18 +275,18 @@ export function nextDeferredAction(control: ThreadControl): DeferredAction | nul
   return expired === undefined ? null : { kind: 'expireChild', deferred: expired }
 }
 
-/** The request is answered. */
+/** The request for variables is answered: the child is to be started. */
 export function supplyDeferred(control: ThreadControl, requestId: string): ThreadControl {
   return changeDeferred(control, requestId, (child) => ({ ...child, request: 'supplied' }))
 }
 
-/** It is to be started at once: from now on it is owed, for its report may come before its started event. */
+/** The child starts next: it owes an answer from now on, for its report may come before its started event. */
 export function openDeferred(control: ThreadControl, child: DeferredChild, now: Millis): ThreadControl {
   const { children } = removeDeferred(control, child.requestId)
   return { ...control, children: [...children, createOpenChild(child, child.callId, now)], progressed: true }
 }
 
-/** It runs. */
+/** The deferred child has started. */
 export function applyDeferredStart(
   control: ThreadControl,
   { reference }: DeferredChild,
@@ -293,13 +295,13 @@ export function applyDeferredStart(
   return { ...setObserved(control, reference, seen), progressed: true }
 }
 
-/** When the next one expires, or null. */
+/** The time at which the next deferred child expires, or null. */
 export function nextExpiryAt(control: ThreadControl): number | null {
   const times = findDeferred(control, 'open').map(({ expiresAt }) => expiresAt)
   return times.length === 0 ? null : Math.min(...times)
 }
 
-/** Marks those whose time is over. */
+/** Marks the deferred children whose time is over. */
 export function markExpiredDeferred(control: ThreadControl, now: Millis): ThreadControl {
   const due = findDeferred(control, 'open').filter(({ expiresAt }) => expiresAt <= now)
   return due.reduce(
@@ -308,7 +310,7 @@ export function markExpiredDeferred(control: ThreadControl, now: Millis): Thread
   )
 }
 
-/** The store has it expired, and the parent is told; without a message it was answered in time, and starts. */
+/** The child has expired in the store, with a message for this thread; without one, its variables came in time, and it starts. */
 export function applyChildExpiry(
   control: ThreadControl,
   requestId: string,
@@ -320,7 +322,7 @@ export function applyChildExpiry(
   return enqueue(without, { kind: 'report', id: messageId, queuedAt: now })
 }
 
-/** The store could not be asked for a day: it is asked again. */
+/** The expiry could not be stored for a day: it is tried again later. */
 export function postponeExpiry(control: ThreadControl, requestId: string, now: Millis): ThreadControl {
   const expiresAt = now + LIMITS.childCheckLast
   return changeDeferred(control, requestId, (child) => ({
@@ -349,7 +351,7 @@ function changeDeferred(
   return { ...control, children, progressed: true }
 }
 
-/** No call waits for these: the call is answered once, when all have ended, at once if all have. */
+/** Groups these children for a call that does not wait: one item answers it when all have ended, at once if all have. */
 export function awaitGroup(
   control: ThreadControl,
   { callId, references }: { readonly callId: string; readonly references: readonly string[] },
@@ -366,21 +368,21 @@ export function awaitGroup(
   )
 }
 
-/** Whether children owe this call that are answered for together. */
+/** Whether children of a group still owe this call. */
 export function hasGroup(control: ThreadControl, callId: string): boolean {
   return listOpenChildren(control).some(({ owes }) =>
     owes.some((owed) => owed.callId === callId && owed.isGrouped),
   )
 }
 
-/** A child has answered these calls, and owes them no more: the last one of a group makes it an item. */
+/** Queues the item of each group whose last child has answered. */
 function completeGroups(control: ThreadControl, answered: OpenChild['owes'], now: Millis): ThreadControl {
   return answered
     .filter(({ callId, isGrouped }) => isGrouped && !hasGroup(control, callId))
     .reduce((next, { callId }) => enqueue(next, { kind: 'group', id: callId, queuedAt: now }), control)
 }
 
-/** When owed children whose close event cannot be seen have to be looked for, or null. */
+/** The time of the next check of children whose close event does not reach this Temporal run, or null. */
 export function nextCheckAt(control: ThreadControl): number | null {
   const times = listOpenChildren(control)
     .filter(needsCheck(control))
@@ -388,7 +390,7 @@ export function nextCheckAt(control: ThreadControl): number | null {
   return times.length === 0 ? null : Math.min(...times)
 }
 
-/** Children to look for now. */
+/** Children to check now. */
 export function listChildrenToCheck(control: ThreadControl, now: Millis): readonly string[] {
   return listOpenChildren(control)
     .filter(needsCheck(control))
@@ -396,13 +398,13 @@ export function listChildrenToCheck(control: ThreadControl, now: Millis): readon
     .map((child) => child.reference)
 }
 
-/** Numbers of the last reports that were taken of them. */
+/** The numbers of the last reports taken from these children. */
 export function listReportNumbers(control: ThreadControl, references: readonly string[]): readonly number[] {
   const open = listOpenChildren(control)
   return references.map((wanted) => open.find(({ reference }) => reference === wanted)?.reports ?? 0)
 }
 
-/** They were looked for: those that are closed are answered for, the others are looked for again, later. */
+/** Applies a check: closed children are answered for, and the others are checked again later. */
 export function applyChildChecks(
   control: ThreadControl,
   checked: readonly string[],
@@ -412,7 +414,7 @@ export function applyChildChecks(
   const children = control.children.map((child) =>
     child.state === 'open' && checked.includes(child.reference) ? postponeCheck(child, now) : child,
   )
-  // Looking for them is history too, and must not keep the thread from continuing as new.
+  // Checks add to the history too: as progress they let the thread continue as new.
   const counted: ThreadControl = {
     ...control,
     children,
@@ -422,7 +424,7 @@ export function applyChildChecks(
   return closed.reduce<ThreadControl>((next, child) => applyChildClose(next, child, now), counted)
 }
 
-/** One that owes nothing is looked for when the next child would be refused, a few times; else whoever writes to it finds out. */
+/** A child that owes nothing is checked only where the next child would be refused, a few times; else a message to it finds out. */
 function needsCheck(control: ThreadControl): (child: OpenChild) => boolean {
   const isFull = countChildren(control) >= LIMITS.openChildren
   return ({ observed, owes, checks }) =>
@@ -436,7 +438,7 @@ function postponeCheck(child: OpenChild, now: Millis): OpenChild {
   return { ...child, checks, nextCheckAt: now + delay }
 }
 
-/** The call that takes what the child says, or null. A message that cannot be sent is learned of by its own call. */
+/** The call that takes the report of this child, or null. The close of a child also answers the call whose message it did not get. */
 function findTakingCall(
   control: ThreadControl,
   { reference, invocations }: { readonly reference: string; readonly invocations: readonly string[] },

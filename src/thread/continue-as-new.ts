@@ -17,17 +17,17 @@ import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
 import { createRun, endingOf } from './run.js'
 
-/** When a worker died or evicted a thread, the next one replays its history: that takes some 0.3 s at this size (decision 43). */
+/** After a worker died or evicted a thread, the next one replays its history: that takes some 0.3 s at this size (decision 43). */
 export const HISTORY_EVENTS = 500
 
-/** The part of the bounds of rest that a run which ends may have: storing its end takes some twenty events. */
+/** The share of the idle bounds that a run may have reached when it ends: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
 
 /** What the workflow knows of its own history. */
 export interface HistoryFacts {
   readonly events: number
   readonly bytes: number
-  /** Bytes that it began with: the carried state among them is in the next one again. */
+  /** Bytes when it began, mostly the carried state, which the next history has again. */
   readonly began: number
   readonly signals: number
   readonly suggested: boolean
@@ -35,21 +35,21 @@ export interface HistoryFacts {
 
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
   if (cannotContinueAsNew(control)) return false
-  // Signals that were all skipped are no progress, and a run refuses its 10,001st all the same (T10).
+  // Skipped signals are no progress, but count for Temporal, which refuses the 10,001st of a run (T10).
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
   if (history.suggested) return true
   if (history.events >= (control.start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
-  // Before the end of a run is stored, not behind it: who waits for that end asks at once, and a question to a run that has
-  // just continued as new is answered by a replay of all of it.
+  // Before the end of a run is stored, not after it: a caller that waits for the end queries at once, and a query to a run that
+  // has just continued as new needs a replay of its whole history.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
   return rests && isAbove(history, 1)
 }
 
 /**
- * At the end of a run: whether the thread would come to rest close to the bound. In the task in which it rests it does
- * nothing, and a replay takes such a task together with empty ones behind it: it sees the longer history of these, and
- * would continue as new where the thread did not (docs/decisions/0052).
+ * At the end of a run: whether the thread would become idle close to the bound. A workflow task without commands is replayed
+ * together with the empty tasks after it: the replay sees the longer history of those, and would continue as new where the
+ * thread did not (docs/decisions/0052).
  */
 export function restsAtBound(control: ThreadControl, history: HistoryFacts): boolean {
   if (cannotContinueAsNew(control) || !control.progressed) return false
@@ -57,7 +57,7 @@ export function restsAtBound(control: ThreadControl, history: HistoryFacts): boo
   return ends && isAbove(history, ENDS_BELOW)
 }
 
-/** Tells come before anything else, so that they need no share of the carried state. */
+/** Outbound signals are sent before anything else, so they need no share of the carried state. */
 function cannotContinueAsNew({ terminating, closing, outbound }: ThreadControl): boolean {
   return terminating || closing !== null || outbound.length > 0
 }
@@ -119,7 +119,7 @@ export interface CarriedControl extends Omit<
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
   readonly earlyReports?: ThreadControl['earlyReports']
-  /** Left out but for a moment after a reset. */
+  /** Left out, except for a moment after a reset. */
   readonly postponed?: NonNullable<ThreadControl['postponed']>
 }
 
@@ -139,8 +139,8 @@ export function carry(given: ThreadControl): CarriedControl {
 }
 
 /**
- * Takes over a carried state. One of another version is never guessed at: the error fails the workflow task, which a worker
- * of that version retries.
+ * Takes over a carried state. A state of another version is an error, which fails the workflow task, so that a worker of that
+ * version retries it.
  */
 export function restore(carried: CarriedControl, start: ThreadStart): ThreadControl {
   if (carried.stateVersion !== STATE_VERSION)
@@ -157,7 +157,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
   }
 }
 
-/** A child as it is carried; a close event that this Temporal run would see reaches the next one no more. */
+/** A child as it is carried; its close event does not reach the next Temporal run. */
 type PackedChild =
   | readonly [
       state: 'o',
@@ -223,7 +223,7 @@ function unpackChild(packed: PackedChild): Child {
   }
 }
 
-/** What its rows do not hold is not known: items of the queue come again as signals. */
+/** Reopens a lost thread from its rows. Items of its queue are not there: they are signalled again. */
 export function reopenThread(control: ThreadControl, reopened: ReopenedThread, now: Millis): ThreadControl {
   const { agent, runs, settles, reports, items, children, activated, invocations, lastRun } = reopened
   const known: ThreadControl = {
@@ -239,7 +239,7 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
     effects: reopened.effects.map(([id, dueAt]) => ({ id, dueAt })),
     request: requestOf(reopened),
     report: reportOf(reopened),
-    // A child that has said its last word is ended as it was about to.
+    // A child that has sent its last report was about to close, and closes.
     terminating: reopened.report?.closes === true,
     lastRun: lastRun ?? null,
   }
@@ -251,7 +251,7 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
   return { ...going, runs: run.number, run: { ...run, side } }
 }
 
-/** No close event of it reaches this Temporal run, so one that owes an answer is looked for at once (T7). */
+/** The close event of the child does not reach this Temporal run, so it is checked at once if it owes an answer (T7). */
 function reopenChild({ invocations, ...child }: ReopenedThread['open'][number], now: Millis): OpenChild {
   const owes = invocations.map((callId) => ({ callId, isGrouped: false }))
   return { state: 'open', ...child, owes, observed: false, checks: 0, nextCheckAt: now }

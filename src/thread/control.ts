@@ -1,5 +1,5 @@
 /**
- * The control state of a thread: everything the workflow knows, and nothing that the store owns (T5).
+ * The control state of a thread: all that the workflow needs for its decisions, and nothing that the store owns (T5).
  *
  * It owns: what runs next, queue order, counters, the calls of the step in flight with their frames and requests, owed
  * children, due times of effects, the stop flag.
@@ -38,10 +38,10 @@ export interface ThreadControl {
   readonly closing: Closing | null
   readonly report: Report | null
   readonly children: readonly Child[]
-  /** Reports of children, or about calls, that are not known yet. */
+  /** Reports that came before their child or call was known. */
   readonly earlyReports: readonly ChildReport[]
   readonly childrenInAll: number
-  /** Operations on other threads, told one by one, in order. */
+  /** Outbound signals, which are sent one by one, in order. */
   readonly outbound: readonly OutboundSignal[]
   /** Sides whose prompts have been active under this agent: their immediate subagents have started. */
   readonly activated: readonly Side[]
@@ -50,13 +50,13 @@ export interface ThreadControl {
   /** Reports made so far. */
   readonly reports: number
   readonly childChecks: number
-  /** After a reset: what a recorded step has met and nobody has answered. */
+  /** After a reset: messages that a recorded step has drained and that no finished run has answered. */
   readonly postponed: PostponedMessages | null
   /** Effects that are not due yet; a due one is an item of the queue. */
   readonly effects: readonly ScheduledItem<Millis>[]
-  /** Effects whose activity failed for good, until a settle has told so. */
+  /** Effects whose activity failed for good, until a settle has stored that. */
   readonly givenUp: readonly string[]
-  /** What the last run was blocked for, until it is answered or a run looks again. */
+  /** The request that blocked the last run, until it is answered or a run tries again. */
   readonly request: PendingItem<Millis> | null
   readonly settles: number
   readonly facts: readonly Fact[]
@@ -90,25 +90,25 @@ export type QueueEntry =
   | { readonly kind: 'effect' | 'variables' | 'continue'; readonly id: string; readonly queuedAt: Millis }
 
 export interface Closing extends ThreadClose {
-  /** Children that still have to be told; empty when the cascade is done. */
+  /** Children that are still to be cancelled; empty when the cascade is done. */
   readonly cascade: readonly string[]
   /** False again when something arrived after the closing transaction. */
   readonly settled: boolean
 }
 
-/** A report that is in the parent's store; announced once this thread's own run is settled. */
+/** A report that is in the parent's store; it is announced once the run of this thread is finalized. */
 export interface Report {
   readonly number: number
   readonly kind: 'result' | 'failure' | 'notice'
   readonly messageId: string | null
   readonly invocations: readonly string[]
-  /** Of a thread that closes: there is no other after it. */
+  /** The last report of the thread, which closes after it. */
   readonly closes: boolean
-  /** Also true when the parent takes nothing any more. */
+  /** Also true if the parent is gone. */
   readonly announced: boolean
 }
 
-/** What a run of its own answers, behind those that are recorded: its numbers go on from theirs. */
+/** Messages that get a run of their own after the recorded runs, whose numbers it continues. */
 interface PostponedMessages {
   readonly runs: number
   readonly settles: number
@@ -117,7 +117,7 @@ interface PostponedMessages {
   readonly invocations: readonly string[]
 }
 
-/** An operation on another thread. */
+/** An operation on another thread that its workflow is still to be signalled. */
 export interface OutboundSignal {
   readonly to: string
   readonly operation: OutboundOperation
@@ -134,7 +134,7 @@ export interface DeferredChild extends PreparedChild {
   readonly callId: string
   readonly requestedAt: Millis
   readonly expiresAt: Millis
-  /** `supplied`: it is to be started. `expired`: its time is over, and the store says whether it was answered before. */
+  /** `supplied`: the child is to be started. `expired`: its time is over; the store has the answer if it came before. */
   readonly request: 'open' | 'supplied' | 'expired'
 }
 
@@ -155,11 +155,11 @@ export interface OpenChild {
 
 interface OwedCall {
   readonly callId: string
-  /** The call does not wait: it is answered once, when all children that owe it have ended. */
+  /** The call does not wait: one item answers it when all children that owe it have ended. */
   readonly isGrouped: boolean
 }
 
-/** A child that closed and owed nothing, until a settle has told so. */
+/** A child that closed and owed nothing, until a settle has stored that. */
 export interface IdleClosedChild extends ClosedChild {
   readonly state: 'closed'
 }

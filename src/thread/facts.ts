@@ -1,8 +1,10 @@
 /**
- * Facts of the event log that the workflow decides: the next activity stores them.
+ * Facts of the event log that the workflow decides, which the next activity stores; among them the end of a turn and a handoff.
  *
- * It owns: which facts wait, how many did not fit, and the facts of a turn. It does not own: facts that activities store by themselves.
- * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10).
+ * It owns: which facts wait, how many did not fit, and the end of a turn that no step was judged for. It does not own: facts
+ * that activities store by themselves, and turns that end with a step (`advance.ts`).
+ * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10). The log has one end of each turn
+ * that has begun.
  */
 import type { WarningCode } from '../protocol/event-codes.js'
 import type { EventScope } from '../protocol/events.js'
@@ -39,19 +41,19 @@ function isQueueChange({ type }: Fact): boolean {
   return type === 'queue.changed'
 }
 
-/** What the next activity stores: the facts, and how many did not fit. */
+/** The facts that the next activity stores, with a warning if some did not fit. */
 export function listFactsToSend(control: ThreadControl): readonly Fact[] {
   if (control.factsDropped === 0) return control.facts
   const dropped = fact('runtime.warning', { code: 'facts_dropped', count: control.factsDropped })
   return [...control.facts, dropped]
 }
 
-/** Whether an activity has stored them. What did nothing stored nothing: the activity that follows does. */
+/** Whether an activity with this answer has stored the facts of its input; if not, the next one stores them. */
 export function hasStored(answer: { readonly type: string; readonly storedNothing?: true }): boolean {
   return answer.type !== 'terminated' && answer.type !== 'moved' && answer.storedNothing !== true
 }
 
-/** Forgets the facts that an activity has stored; those decided meanwhile wait for the next one. */
+/** Forgets the facts that an activity has stored; later ones wait for the next activity. */
 export function forgetSentFacts(
   control: ThreadControl,
   sent: readonly Fact[],
@@ -70,19 +72,12 @@ export function withWarning(control: ThreadControl, code: WarningCode, message: 
   return withFacts(control, fact('runtime.warning', { code, message }))
 }
 
-/**
- * The turns of a run, and the handoff to another agent: the same run and counters go on with another plan.
- *
- * It owns: the end of a turn that no step was judged for. It does not own: turns that end with a step (`advance.ts`).
- * Invariant: a turn that has begun is told to have ended, once.
- */
-
 /** The end of a turn; only the end of a judged step belongs to that step. */
 export function sideCompletedFact(scope: EventScope, side: Side, reason: string | null): Fact {
   return fact('side.completed', { side, reason }, scope)
 }
 
-/** Somebody else acts next, and no step was judged that would tell so: the turn under way is over. */
+/** Ends the turn under way where another side or agent acts next and no judged step has ended it. */
 export function leaveTurn(control: ThreadControl, reason: string | null): ThreadControl {
   const { run } = control
   if (run === null || run.turn.kind === 'starting') return control
@@ -103,7 +98,7 @@ export function switchAgent(control: ThreadControl, agent: string, side: Side): 
   }
 }
 
-/** Every step has all seven phases, in order, also when it was cut. */
+/** Every step has all seven phases, in order, also if it was interrupted. */
 export function listRemainingPhases(step: Step, scope: EventScope): Fact[] {
   return ([5, 6, 7] as const).filter((phase) => phase > step.phase).map((phase) => phaseFact(phase, scope))
 }

@@ -36,7 +36,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
     const invocation = invocationOf(control, message)
     if (invocation === undefined)
       return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined })
-    // The parent is the user of its child: it would wait for an answer of a thread that is parked (T7).
+    // The parent is the user of its child, so its message clears the stop flag: else it would wait for a parked thread (T7).
     return keepNewestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true }))
   }
   const inline = { content: message.content, role, silent: message.silent === true }
@@ -45,7 +45,7 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   return enqueue(numbered, entry, { clearsStop: role === 'user' })
 }
 
-/** Takes a `continue` signal: clears the stop flag and asks for a step; one that waits asks for all. */
+/** Takes a `continue` signal: clears the stop flag and asks for a step. One such item in the queue is enough. */
 export function acceptContinue(control: ThreadControl, now: Millis): ThreadControl {
   const going = reviveRun({ ...control, stopped: false })
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
@@ -58,7 +58,7 @@ export function acceptTool(control: ThreadControl, input: unknown, now: Millis):
   const problem = queueToolProblem(input)
   if (problem !== undefined) return withWarning(control, 'tool_skipped', problem)
   const { toolCallId: id, name } = input as QueueTool
-  // Its sender repeats it, and it is at work.
+  // The sender repeats a signal whose tool is running already.
   if (listCalls(stepOf(control.run)?.calls ?? []).some((call) => call.id === id)) return control
   return enqueue(control, { kind: 'tool', id, name, queuedAt: now })
 }
@@ -72,8 +72,8 @@ export function acceptSetEnv(control: ThreadControl, input: unknown, now: Millis
 }
 
 /**
- * Variables were stored. What a run was blocked for is looked for again: the stop flag goes, and a step is asked for. A
- * run under way may just find one missing: the item waits for how it ends. Where nothing is blocked nothing happens.
+ * Variables were stored. A blocked thread tries again: the stop flag is cleared, and an item asks for a step. During a run,
+ * which may just have missed a variable, the item waits until the run ends. Otherwise nothing happens.
  */
 export function onVariablesSet(control: ThreadControl, now: Millis): ThreadControl {
   const blocked = control.request !== null
@@ -84,7 +84,7 @@ export function onVariablesSet(control: ThreadControl, now: Millis): ThreadContr
   return enqueue(numbered, { kind: 'variables', id, queuedAt: now }, { clearsStop: blocked })
 }
 
-/** Items without an id of a sender; senders cannot choose one that begins like this. */
+/** The id of an item whose sender gives none; a sender cannot choose an id with this prefix. */
 function nextItem(control: ThreadControl): { readonly id: string; readonly numbered: ThreadControl } {
   const number = control.itemsNumbered + 1
   return { id: `${OUR_IDS}item:${number}`, numbered: { ...control, itemsNumbered: number } }
@@ -142,15 +142,15 @@ export function enqueue(
   return withFacts(waiting, fact('queue.changed', { waiting: queued.queue.length }))
 }
 
-/** A run that ends blocked parks nothing of what came while it worked: that is the message which makes it try again. */
+/** Something that clears the stop flag came during a run: if the run ends blocked, the thread is not parked but tries again. */
 function reviveRun(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: { ...control.run, revives: true } }
 }
 
 /**
- * Whether the carried state can take the item. T7: what answers for a child always fits; their number bounds it. T3: the
- * store counts what waits there. It has room again as soon as a model call has begun with a full queue, or one was taken back,
- * and may let in as much again, more than once, before this workflow hears of that.
+ * Whether the carried state has room for the item. T7: items that answer for a child always fit; the number of children bounds
+ * them. T3: the store bounds the items that it admits. It has room again as soon as a model call has begun with a full queue, or
+ * an item was removed, and may admit as many again, more than once, before this workflow gets the answer of that call.
  */
 export function hasRoom({ queue, queueBytes }: ThreadControl, entry: QueueEntry): boolean {
   if (entry.kind === 'report' || entry.kind === 'child_closed' || entry.kind === 'group') return true
@@ -168,7 +168,7 @@ function hasRow(entry: QueueEntry): boolean {
   return entry.kind === 'tool' || (entry.kind === 'message' && entry.inline === undefined)
 }
 
-/** Removes the items that a step has drained. */
+/** Removes these items from the queue. */
 export function removeItems(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
   if (entries.length === 0) return control
   const keys = new Set(entries.map(keyOf))
@@ -185,7 +185,7 @@ export function removeItem(control: ThreadControl, kind: QueueEntry['kind'], id:
   return entry === undefined ? control : removeItems(control, [entry])
 }
 
-/** What one model call drains: everything up to the first item that it cannot take. */
+/** The items that one model call drains: all up to the first tool or effect. */
 export function listDrainable({ queue }: ThreadControl): readonly QueueEntry[] {
   const stop = queue.findIndex(({ kind }) => kind === 'tool' || kind === 'effect')
   return stop === -1 ? queue : queue.slice(0, stop)
@@ -200,7 +200,7 @@ function keyOf({ kind, id }: QueueEntry): string {
   return kind === 'tool' || kind === 'effect' || kind === 'group' ? `${kind} ${id}` : id
 }
 
-/** An item of the queue as it is carried: a thousand of them ride in each continue-as-new. */
+/** An item of the queue in its carried form, which is short: each continue-as-new carries up to a thousand. */
 export type PackedEntry =
   | readonly ['m', string, 0 | 1, number]
   | readonly ['m', string, 0 | 1, number, string]
@@ -251,43 +251,43 @@ function roleOf(isAssistant: 0 | 1): 'user' | 'assistant' {
   return isAssistant === 1 ? 'assistant' : 'user'
 }
 
-/** Another queue, whose share of the carried state is counted anew. */
+/** Replaces the queue and counts its share of the carried state anew. */
 export function withQueue(control: ThreadControl, queue: readonly QueueEntry[]): ThreadControl {
   return { ...control, queue, queueBytes: queue.reduce((bytes, entry) => bytes + entryBytes(entry), 0) }
 }
 
-/** As it is carried: a control character is six bytes there, and senders choose ids and inline texts. */
+/** Its size in the carried form: senders choose ids and inline texts, and a control character takes six bytes there. */
 function entryBytes(entry: QueueEntry): number {
   return utf8Length(JSON.stringify(packEntry(entry))) + 1
 }
 
-/** The start's own message as it is queued: of a child it belongs to the call that started it. */
+/** The message of the start input; that of a child belongs to the call that started the child. */
 export function firstMessage({ start: { parent } }: ThreadControl, message: QueueMessage): QueueMessage {
   if (parent === undefined || !('messageId' in message)) return message
   return { ...message, from: 'parent', invocation: parent.callId }
 }
 
-/** The call that a message brings, if it is the parent's. */
+/** The call of the parent that a message belongs to, if it comes from the parent. */
 function invocationOf({ start }: ThreadControl, message: QueueMessage): string | undefined {
   if (start.parent === undefined || !('messageId' in message)) return undefined
   return message.from === 'parent' ? message.invocation : undefined
 }
 
-/** What these items answer for. */
+/** The calls of the parent that these items belong to. */
 export function listInvocations(entries: readonly QueueEntry[]): readonly string[] {
   return entries.flatMap((entry) =>
     entry.kind === 'message' && entry.invocation !== undefined ? [entry.invocation] : [],
   )
 }
 
-/** Remembers what items answered for that are in the queue no more. */
+/** Remembers the calls of items that leave the queue. */
 export function withInvocations(control: ThreadControl, entries: readonly QueueEntry[]): ThreadControl {
   const left = listInvocations(entries)
   if (left.length === 0) return control
   return { ...control, invocations: [...new Set([...control.invocations, ...left])] }
 }
 
-/** Forgets these, also where they still wait: a message that was answered for asks for no other answer. */
+/** Forgets these calls, also those of items in the queue: a message whose call was answered needs no other answer. */
 export function withoutInvocations(control: ThreadControl, named: readonly string[]): ThreadControl {
   if (named.length === 0) return control
   const queue = control.queue.map((entry) => {
@@ -299,13 +299,13 @@ export function withoutInvocations(control: ThreadControl, named: readonly strin
   return { ...withQueue(control, queue), invocations }
 }
 
-/** They ride in each continue-as-new: a parent that sends so many waits for none but the newest. */
+/** Keeps the newest calls only, since each continue-as-new carries them: a parent with so many waits only for the newest. */
 function keepNewestInvocations(control: ThreadControl): ThreadControl {
   const known = [...new Set([...control.invocations, ...listInvocations(control.queue)])]
   return withoutInvocations(control, known.slice(0, Math.max(0, known.length - LIMITS.invocations)))
 }
 
-/** Variables came while a run found some missing: it is not parked, the next one looks for them. */
+/** Whether variables came while the run found some missing: the thread is not parked, and the next run tries again. */
 export function looksAgain({ queue, request }: ThreadControl, ending: Ending): boolean {
   const lacksVariables = ending.outcome === 'blocked' && (ending.request !== undefined || request !== null)
   return lacksVariables && queue.some(({ kind }) => kind === 'variables')

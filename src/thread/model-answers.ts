@@ -1,10 +1,10 @@
 /**
- * What the answer of a side's model call changes in a run.
+ * Changes that the answer of a side's model call makes to a run.
  *
- * It owns: what is drained, how a step begins, and how a prompt becomes active: its immediate subagents start before its first
+ * It owns: the drain, how a step begins, and how a prompt becomes active: its immediate subagents start before its first
  * step, also when a message is there already. It does not own: the model call of a prompt that is called as a tool
  * (`call-answers.ts`).
- * Invariant: an answer is applied once; the store holds what it stands for (T4).
+ * Invariant: an answer is applied once; its content is in the store (T4).
  */
 import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
 import { fact } from '../protocol/facts.js'
@@ -26,7 +26,7 @@ interface Called extends ModelCall {
   readonly drain: readonly QueueEntry[]
 }
 
-/** The answer of a side's model call that had drained these entries. */
+/** Applies the answer of a side's model call, which has drained the entries of `called`. */
 export function applyModelAnswer(
   control: ThreadControl,
   called: Called,
@@ -60,14 +60,14 @@ export function applyModelAnswer(
   }
 }
 
-/** What the model call had drained is in the transcript. */
+/** Removes the drained items, which are in the transcript now. */
 function takeDrain(control: ThreadControl, { drain }: Called, answer: Answer): ThreadControl {
   if (control.run === null) return control
   const left = postponeMessages(removeItems(control, drain), drain, answer)
   return { ...left, registered: true, progressed: true }
 }
 
-/** The run goes on from this answer: nothing is made again. */
+/** The run goes on from this answer: the model call is not repeated. */
 function continueRun(control: ThreadControl, called: Called, answer: Answer): ThreadControl {
   const taken = takeDrain(control, called, answer)
   if (taken.run === null) return taken
@@ -93,7 +93,7 @@ function applyNothingToDo(
   const { run } = control
   if (run === null) return control
   if (hasBegun(run) || wouldReportNothing(control)) return endRefusedRun(control, called, answer, now)
-  // A stop of a run that did nothing parks only what waits behind it.
+  // The stop of a run that did nothing parks the thread only if items wait.
   const stopped = control.stopped && control.queue.length > 0
   return applyOperations({ ...control, run: null, stopped }, answer.operations, now)
 }
@@ -141,12 +141,12 @@ function applyStepAnswer(
   return enforceStepBudget(applyOperations(stepping, answer.operations, now))
 }
 
-/** A side's model call is made again as it was, with nothing more in its drain. */
+/** The model call for an unchanged repetition, which drains nothing. */
 function createRepeatedCall({ side, asked, toolFirst, response }: Called): ModelCall {
   return { side, asked, toolFirst, ...(response === undefined ? {} : { response }) }
 }
 
-/** A side's model call waits for an answer from outside, and is made again with it. */
+/** A side's model call waits for a response from outside, and is repeated with it. */
 function applyPendingModel(
   control: ThreadControl,
   called: Called,
@@ -162,14 +162,14 @@ function applyPendingModel(
   return applyOperations(answered, operations, now)
 }
 
-/** The answer that a side's model call waited for: the same operation goes on. */
+/** Applies the response that a side's model call waits for: the same operation goes on. */
 export function respondToModel(control: ThreadControl, response: CallResponse): ThreadControl {
   const { run } = control
   if (run?.phase.kind !== 'pending') return control
   return { ...control, run: setResumed(leaveStep(run, { ...run.phase.call, response }), true) }
 }
 
-/** A side's model call is about to take what waits: from now on only what comes later revives the thread. */
+/** A side's model call is about to drain the whole queue: from now on only later items revive the thread. */
 export function forgetRevival(control: ThreadControl, drain: readonly QueueEntry[]): ThreadControl {
   const { run, queue } = control
   if (run?.revives === undefined || drain.length < queue.length) return control
@@ -177,15 +177,15 @@ export function forgetRevival(control: ThreadControl, drain: readonly QueueEntry
   return { ...control, run: asking }
 }
 
-/** The same call is made again, where its model is called. */
+/** The same call is repeated on the task queue of its model. */
 function moveModelCall(control: ThreadControl, plan: Plan): ThreadControl {
   if (control.run === null) return control
   return { ...control, plan, progressed: true, run: { ...control.run, planning: 'moved' } }
 }
 
 /**
- * What the run was started for was refused, or its prompt became active without anybody's having asked for a step: it has
- * begun in the store, with the immediate subagents of its prompt, and takes what came meanwhile or ends.
+ * The messages that started the run were refused, or its prompt became active and no item asked for a step. The run has begun
+ * in the store, with the immediate subagents of its prompt: it goes on with newer items, or ends.
  */
 function endRefusedRun(
   control: ThreadControl,
@@ -200,7 +200,7 @@ function endRefusedRun(
   return applyEnd(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
 }
 
-/** In the store: it has its row, which only a settle ends. After a handoff its plan is another one. */
+/** Whether the run has a row in the store, which only a settle ends; after a handoff its plan is unknown again. */
 function hasBegun({ planning, activations }: Run): boolean {
   return planning === 'known' || activations !== undefined
 }
@@ -223,13 +223,13 @@ function applyActivation(
   return enforceStepBudget(applyOperations(beginActivation(planned, actual, answer), answer.operations, now))
 }
 
-/** Whether the step has looked for what the last run was blocked for: it comes behind the drain. */
+/** Whether the step has come past its drain, where it checks the request that blocked the last run. */
 function hasLooked(answer: Answer): boolean {
   if (answer.type === 'end') return answer.reason !== 'definition_missing'
   return answer.type === 'answered' || answer.type === 'interrupted'
 }
 
-/** A run that cannot begin would begin with the same tool again: it ends with it, visibly (T3); a blocked one waits. */
+/** A run that cannot begin skips its queued tool with a warning, or the next run would fail in the same way (T3); a blocked run keeps it. */
 function skipTool(control: ThreadControl, answer: EndAnswer, now: Millis): ThreadControl {
   const [first] = control.queue
   const ended = applyEnd(control, answer, now)
@@ -274,7 +274,7 @@ function countStep({ truncatedAnswers = 0, ...run }: Run, step: Step): Run {
 
 type Activates = Extract<CallModelAnswer, { readonly type: 'activates' }>
 
-/** Nothing was drained, and no step counted: the calls are those of a step of their own, and the model is asked next. */
+/** The calls of an activation form a step of their own, which drains nothing and is not counted; the model call comes next. */
 function beginActivation(control: ThreadControl, side: Side, answer: Activates): ThreadControl {
   if (control.run === null) return control
   const activations = (control.run.activations ?? 0) + 1
@@ -293,16 +293,16 @@ function beginActivation(control: ThreadControl, side: Side, answer: Activates):
   return markActivated({ ...control, registered: true, progressed: true, run: beginStep(run, step) }, side)
 }
 
-/** The plan that came with the answer of a side's model call, which may also tell that its prompt is active. */
+/** Takes the plan of the answer of a side's model call, and marks the prompt as active where the call came that far. */
 function withPlan(control: ThreadControl, side: Side, answer: CallModelAnswer): ThreadControl {
   const plan = 'plan' in answer ? (answer.plan ?? control.plan) : control.plan
   const planned = { ...control, plan }
-  // Others did not come so far as to look for immediate subagents.
+  // The other answers end before the look for immediate subagents.
   if (answer.type !== 'answered' && answer.type !== 'interrupted') return planned
   return markActivated(planned, plan === null ? side : actualSide(plan, side))
 }
 
-/** What starts with the side's prompt has started. */
+/** Marks the prompt of the side as active: its immediate subagents have started. */
 function markActivated(control: ThreadControl, side: Side): ThreadControl {
   return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
 }

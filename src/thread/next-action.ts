@@ -1,10 +1,10 @@
 /**
- * What the workflow does next: of a call, of a run, of a thread that ends. It also says what comes due by itself.
+ * The next action of the workflow: for a call, for a run, for a thread that ends; and the times at which something comes due.
  *
  * It owns: the order of actions. It does not own: how an action is carried out (`workflows/`).
  * Invariants: it is called only when nothing is in flight (T1), after `advance`. At the end of a run and of a thread the
- * order is: report into the parent's store, settle, announce the report, tell the children, close (T7, T8). By the time the
- * parent learns of an end, it is settled.
+ * order is: report into the parent's store, settle, announce the report, cancel the children, close (T7, T8). By the time the
+ * parent gets the report, the end is stored.
  */
 import type { Completion, Frame } from '../protocol/activities.js'
 import type { ThreadClose } from '../protocol/end-activities.js'
@@ -71,7 +71,7 @@ export function nextAction(control: ThreadControl): Action {
     : workAction(control, run)
 }
 
-/** What a run does that nothing ends; of one that waits, what it waits to do. */
+/** The work of a run that is not ending; for a waiting run, the work that it waits to repeat. */
 export function workAction(control: ThreadControl, run: Run): Action {
   if (run.phase.kind === 'pending') return { kind: 'awaitModel', side: run.phase.call.side }
   const work = workOf(run)
@@ -92,7 +92,7 @@ function effectAction({ queue: [first], stopped }: ThreadControl): Action | null
   return first?.kind === 'effect' && !stopped ? { kind: 'runEffect', effectId: first.id } : null
 }
 
-/** The registry has to know before the model is told of it again. */
+/** Stores the closes of idle children before the next model call lists the registry. */
 function closedChildrenAction(control: ThreadControl): Action | null {
   return listClosedChildren(control).length > 0 ? { kind: 'settle', ending: null, close: null } : null
 }
@@ -129,7 +129,7 @@ export interface CallWork {
   /** The prompts that lead to it, the active one last; none for a tool of the inbox. */
   readonly promptPath: readonly string[]
   readonly depth: number
-  /** What the name is, as far as the plan or an activity says. */
+  /** The kind of tool that has the name, if the plan or an activity knows it. */
   readonly tool: ToolPlan | undefined
 }
 
@@ -142,15 +142,15 @@ type CallAction =
   | { readonly kind: 'awaitAnswer'; readonly call: CallIn<'pending'> }
   | { readonly kind: 'runRemote'; readonly call: CallIn<'remote'> }
 
-/** What is done for a call whatever ends its run. */
+/** Actions that a call needs even if its run is ending. */
 type ChildAction =
   | { readonly kind: 'startChildren'; readonly call: CallIn<'prepared'> }
   | { readonly kind: 'sendMessage'; readonly call: CallIn<'addressed'> }
   | { readonly kind: 'cancelTimedOut'; readonly call: CallIn<'reported'>; readonly reference: string }
 
 /**
- * A child whose rows exist is always started, and a message of its store sent: only a workflow can answer for them. One
- * that nobody waits for any more is always cancelled, for it is in no list any more (T7, T8).
+ * A child whose rows exist is always started, and a stored message to a child always sent: only a workflow can answer for them.
+ * A child that timed out is always cancelled: the thread has forgotten it, so nothing else would end it (T7, T8).
  */
 function childAction(call: Call | undefined): ChildAction | null {
   if (call?.state === 'prepared') return { kind: 'startChildren', call }
@@ -160,7 +160,7 @@ function childAction(call: Call | undefined): ChildAction | null {
   return reference === undefined ? null : { kind: 'cancelTimedOut', call, reference }
 }
 
-/** What the call in flight needs next. */
+/** The next action of the call in flight. */
 function callAction(control: ThreadControl, run: Run, step: Step): CallAction | ChildAction {
   const place = findCallInFlight(step.calls)
   if (place === null) throw new Error(`Step ${step.number} of run ${run.number} has no open call.`)
@@ -189,7 +189,7 @@ function callAction(control: ThreadControl, run: Run, step: Step): CallAction | 
   }
 }
 
-/** What an activity said counts more than the plan; a prompt that the plan does not have lists nothing. */
+/** The kind that an activity found takes precedence over the plan; a prompt that is not in the plan lists nothing. */
 function toolOf(
   control: ThreadControl,
   { call, promptPath }: Pick<CallWork, 'call' | 'promptPath'>,
@@ -202,7 +202,7 @@ function toolOf(
     : toolPlanOf(plan, prompt, call.name)
 }
 
-/** What answers a call that does not end with its own activity, once it is there. */
+/** What completes a call that does not end with its own activity, or null if it is not there yet. */
 function completionOf(call: Call, depth: number): Completion | null {
   if (call.state === 'answered') return { kind: 'response', requestId: call.requestId }
   if (call.state === 'returned') return { kind: 'remote' }
@@ -214,7 +214,7 @@ function completionOf(call: Call, depth: number): Completion | null {
 /** A message that could not be sent has an answer, though its call does not wait. */
 function answerOf({ blocking, references, reports }: ChildWait): Completion {
   if (!blocking && reports.length === 0) return { kind: 'sent', references }
-  // As the call named them: who asked reads them beside its items.
+  // In the order of the call's own items, so that the model can match them.
   const inOrder = references.flatMap((one) => reports.filter(({ reference }) => reference === one))
   return { kind: 'children', reports: inOrder }
 }
@@ -224,7 +224,7 @@ function runEndAction(control: ThreadControl, ending: Ending): Action {
   return deliverAction(reportOfRun(control, ending)) ?? { kind: 'settle', ending, close: null }
 }
 
-/** What an idle thread owes its parent. */
+/** The report that an idle thread owes its parent. */
 function idleAction(control: ThreadControl): Action | null {
   return announceAction(control) ?? deliverAction(reportOfIdle(control))
 }
@@ -232,7 +232,7 @@ function idleAction(control: ThreadControl): Action | null {
 /** The end of a thread. */
 function closingAction(control: ThreadControl, ending: Ending | null, close: ThreadClose): Action {
   const { report, closing, run } = control
-  // It was made before the thread was to close, and tells of a run: that comes first.
+  // A report that was made before the thread began to close is about a run: it is announced first.
   if (closing === null && report !== null && !report.closes && !report.announced)
     return (run === null ? announceAction(control) : null) ?? { kind: 'settle', ending, close: null }
   const last = deliverAction(reportOfClosing(control, ending))
@@ -252,7 +252,7 @@ function announceAction(control: ThreadControl): Action | null {
   return report === null ? null : { kind: 'announceReport', report }
 }
 
-/** What is due is an item, or marked; nothing else happens to it. */
+/** Queues due effects and marks expired requests; nothing else happens to them here. */
 export function applyDueTimes(control: ThreadControl, now: Millis): ThreadControl {
   return markExpiredDeferred(queueDueEffects(control, now), now)
 }

@@ -1,10 +1,10 @@
 /**
- * What user code, a parent or a child does to a thread: queued items, effects, handoffs, operations on other threads.
+ * Operations of user code, a parent or a child on a thread: queued items, effects, handoffs, operations on other threads.
  *
  * It owns: how an operation changes the control state, the due times of effects, and the outbound signals that wait. It does
  * not own: the commit of an operation (the activities), and how a signal is sent (`workflows/`).
  * Invariants: an operation is committed with the outcome of its call and is applied once (T9). An effect that becomes due is
- * an item of the inbox (T3). The rows of an item, not this state, say that it is taken back (T3). Outbound signals are sent
+ * an item of the inbox (T3). The rows of an item, not this state, record that it was removed (T3). Outbound signals are sent
  * one by one, in order, before anything else.
  */
 import { fact } from '../protocol/facts.js'
@@ -57,7 +57,7 @@ function applyOperation(control: ThreadControl, operation: ThreadOperation, now:
       return { ...control, terminating: true }
     case 'signal_thread':
       return addOutbound(control, operation)
-    // The call that asked for the child takes it, and the step that met the messages takes those.
+    // `deferChildren` applies the first with its call, and `postponeMessages` the second with its step.
     case 'defer_child':
     case 'postpone_messages':
       return control
@@ -66,7 +66,7 @@ function applyOperation(control: ThreadControl, operation: ThreadOperation, now:
   }
 }
 
-/** A tool of a step runs after its calls. At the end of a run, whose settle gives it its result, it runs no more. */
+/** A tool that a step queues runs after the calls of the step. In a run that is ending it does not run: the settle gives it a result. */
 function queueTool(
   control: ThreadControl,
   { id, name }: { readonly id: string; readonly name: string },
@@ -94,14 +94,14 @@ function queueTool(
   )
 }
 
-/** As a stop, but the thread is not parked. */
+/** Ends the run like a stop, but does not park the thread. */
 function stopRun(control: ThreadControl): ThreadControl {
   const { run } = control
   if (run === null || (run.phase.kind === 'ending' && !run.phase.isInterrupted)) return control
   return { ...control, run: endRun(run, { reason: 'stopped', outcome: 'cancelled', sessionCall: null }) }
 }
 
-/** Takes an `operations` signal: what a parent or child did to this thread, in its order. None clears the stop flag. */
+/** Takes an `operations` signal: operations of a parent or child on this thread, in their order. None clears the stop flag. */
 export function acceptOperations(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
   const problem = operationsProblem(input)
   if (problem !== undefined) return withWarning(control, 'operations_skipped', problem)
@@ -109,7 +109,7 @@ export function acceptOperations(control: ThreadControl, input: unknown, now: Mi
   return takeOperations(control, operations, now)
 }
 
-/** What no call of this thread's step did: a tool waits its turn in the inbox, whatever becomes of a run under way. */
+/** Applies operations that no call of the step made: a tool waits in the inbox, also if a run is ending. */
 function takeOperations(
   control: ThreadControl,
   operations: readonly ThreadOperation[],
@@ -123,7 +123,7 @@ function takeOperation(control: ThreadControl, operation: ThreadOperation, now: 
   return acceptTool(control, { toolCallId: operation.id, name: operation.name }, now)
 }
 
-/** An effect was scheduled, or scheduled anew; beyond the bounds it is refused. */
+/** Schedules an effect, or schedules it anew; beyond the bounds it is refused. */
 export function scheduleEffect(control: ThreadControl, { id, dueAt }: ScheduledItem<Millis>): ThreadControl {
   const others = removeEffect(control, id)
   const effects = [...others.effects, { id, dueAt }]
@@ -133,7 +133,7 @@ export function scheduleEffect(control: ThreadControl, { id, dueAt }: ScheduledI
   return withWarning(control, 'effects_full', refused)
 }
 
-/** An effect was removed, whether it is due or not. */
+/** Removes an effect, whether it is due or not. */
 export function removeEffect(control: ThreadControl, id: string): ThreadControl {
   const unqueued = removeItem(control, 'effect', id)
   if (!unqueued.effects.some((effect) => effect.id === id)) return unqueued
@@ -146,8 +146,8 @@ interface CompletedEffect {
 }
 
 /**
- * A due effect was carried out. Tools that it queued wait in the inbox also where the run under way was told to end
- * meanwhile, for that end gives them no result.
+ * A due effect has run. Tools that it queued wait in the inbox, also if a stop of the run came during the effect: the end of
+ * that run gives them no result.
  */
 export function completeEffect(control: ThreadControl, effect: CompletedEffect, now: Millis): ThreadControl {
   const { id, operations = [] } = effect
@@ -155,19 +155,19 @@ export function completeEffect(control: ThreadControl, effect: CompletedEffect, 
   return takeOperations(next, operations, now)
 }
 
-/** A due effect could not be carried out for good: it is given up, and the next settle tells so (T3). */
+/** Gives up a due effect whose activity failed for good; the next settle stores that (T3). */
 export function giveUpEffect(control: ThreadControl, effectId: string): ThreadControl {
   const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
   return { ...removeItem(control, 'effect', effectId), givenUp, progressed: true }
 }
 
-/** A settle has told of these that they were given up. */
+/** Forgets given up effects that a settle has stored. */
 export function forgetGivenUp(control: ThreadControl, ids: readonly string[]): ThreadControl {
   if (ids.length === 0) return control
   return { ...control, givenUp: control.givenUp.filter((id) => !ids.includes(id)) }
 }
 
-/** Moves what is due into the inbox, the earliest first; what finds no room there stays. */
+/** Moves due effects into the inbox, the earliest first; an effect that finds no room there stays. */
 export function queueDueEffects(control: ThreadControl, now: Millis): ThreadControl {
   if (control.terminating || control.closing !== null) return control
   const due = control.effects
@@ -188,12 +188,12 @@ export function nextEffectAt(control: ThreadControl, now: Millis): number | null
   return times.length === 0 ? null : Math.min(...times)
 }
 
-/** As a pair it is carried. */
+/** Their size in the carried form, which is a list of pairs. */
 function effectBytes(effects: readonly ScheduledItem<Millis>[]): number {
   return effects.reduce((bytes, { id, dueAt }) => bytes + utf8Length(JSON.stringify([id, dueAt])) + 1, 0)
 }
 
-/** Something was done to another thread; beyond the bound its workflow is not told, visibly. */
+/** Adds an outbound signal; beyond the bound it is refused with a warning, and the other workflow does not get it. */
 function addOutbound(control: ThreadControl, { to, operation }: OutboundSignal): ThreadControl {
   if (control.outbound.length < LIMITS.outboundSignals)
     return { ...control, outbound: [...control.outbound, { to, operation }] }
@@ -201,14 +201,14 @@ function addOutbound(control: ThreadControl, { to, operation }: OutboundSignal):
   return withWarning(control, 'outbound_full', refused)
 }
 
-/** What the other thread's workflow is sent. */
+/** The signal that the other workflow gets; `null` is a cancellation, which is terminate(). */
 type OutboundMessage =
   | { readonly signal: typeof SIGNALS.queueMessage; readonly input: QueueMessage }
   | { readonly signal: typeof SIGNALS.queueTool; readonly input: QueueTool }
   | { readonly signal: typeof SIGNALS.operations; readonly input: Operations }
   | { readonly signal: null }
 
-/** What has a signal of its own comes as from anybody else; `null` is a cancellation, which is terminate(). */
+/** Messages and tools have signals of their own, the same as from any sender. */
 export function createOutboundMessage(
   { start }: ThreadControl,
   { to, operation }: OutboundSignal,
@@ -230,12 +230,12 @@ export function createOutboundMessage(
   }
 }
 
-/** The first one was told, or its thread is gone and needs no telling. */
+/** Removes the first outbound signal: it was delivered, or its thread is gone. */
 export function removeOutbound(control: ThreadControl): ThreadControl {
   return { ...control, outbound: control.outbound.slice(1), progressed: true }
 }
 
-/** Why the removal is refused, or null: nothing changes then. */
+/** The code with which the removal is refused, or null. */
 export function removalRefusal(
   control: ThreadControl,
   input: unknown,
@@ -245,7 +245,7 @@ export function removalRefusal(
   const { id } = input as RemoveQueued
   const entry = removable(control, id)
   if (entry === undefined) return control.effects.some((effect) => effect.id === id) ? null : 'Item.NotFound'
-  // It has no row that would say so: a run may be delivering it.
+  // An inline message has no row that would record its removal, and a run may be delivering it.
   return isInline(entry) && control.run !== null ? 'Item.NotFound' : null
 }
 
@@ -254,14 +254,14 @@ export function removeQueuedItem(control: ThreadControl, { id }: RemoveQueued): 
   const entry = removable(control, id)
   const left =
     entry === undefined || entry.kind === 'effect' ? removeEffect(control, id) : removeItems(control, [entry])
-  // Whoever removed a row has told of it.
+  // The caller that removed a row has stored the event.
   if (entry === undefined || !isInline(entry)) return left
   return withFacts(left, fact('queue.changed', { waiting: left.queue.length }))
 }
 
 const KINDS: readonly QueueEntry['kind'][] = ['message', 'tool', 'effect']
 
-/** Reports, and what the thread asks itself, are nobody's to take back. */
+/** The item of this id, if callers may remove it: not reports, nor items that the thread makes itself. */
 function removable({ queue }: ThreadControl, id: string): QueueEntry | undefined {
   return queue.find((entry) => entry.id === id && KINDS.includes(entry.kind))
 }
@@ -270,7 +270,7 @@ function isInline(entry: QueueEntry): boolean {
   return entry.kind === 'message' && entry.inline !== undefined
 }
 
-/** Takes effect at the end of the step, of which the first one wins; between two steps at once. */
+/** A handoff takes effect at the end of the step, whose first one wins; between two steps at once. */
 function requestHandOff(control: ThreadControl, agent: string): ThreadControl {
   if (stepOf(control.run) === null) return switchAgent(leaveTurn(control, 'hand_off'), agent, 'a')
   return changeStep(control, (step) => ({ ...step, handOff: step.handOff ?? agent }))

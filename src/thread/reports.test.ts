@@ -13,7 +13,7 @@ import {
   reportOfIdle,
   reportOfRun,
 } from './reports.js'
-import { markReported } from './run.js'
+import { TERMINATED, markReported } from './run.js'
 import type { Ending } from './run.js'
 
 const DONE: Ending = { reason: 'stop_on_response', outcome: 'completed', sessionCall: null }
@@ -131,7 +131,7 @@ describe('a thread that closes', () => {
 
   test('T7 one that is terminated while idle reports that', () => {
     expect(reportOfClosing(child(), null)).toMatchObject({
-      ending: { reason: 'terminated', outcome: 'cancelled' },
+      ending: TERMINATED,
       invocations: [],
     })
   })

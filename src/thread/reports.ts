@@ -1,16 +1,16 @@
 /**
- * What a child tells its parent.
+ * Reports of a child to its parent.
  *
  * It owns: when a report is due, whom it answers, and what is announced of it. It does not own: its text (the store).
- * Invariants: a call of the parent is named by one report, however the run ends (T7). A report is announced once what it tells
- * of is settled.
+ * Invariants: a call of the parent is named by one report, however the run ends (T7). A report is announced after the end that
+ * it reports is stored.
  */
 import type { DeliverReportAnswer } from '../protocol/end-activities.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import type { Report, ThreadControl } from './control.js'
 import { looksAgain, listInvocations, withoutInvocations } from './inbox.js'
-import { isReported, markReported } from './run.js'
+import { TERMINATED, isReported, markReported } from './run.js'
 import type { Ending } from './run.js'
 
 /** A report that is to be made. */
@@ -20,21 +20,18 @@ export interface DueReport {
   readonly closes: boolean
 }
 
-/** How a thread ended in which nothing ran. */
-const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
-
 /** The report of a run that ends in a thread that stays open: if its session has a result, or the parent asked. */
 export function reportOfRun(control: ThreadControl, ending: Ending): DueReport | null {
   const { invocations, run } = control
   if (!mayReport(control) || run === null || isReported(run)) return null
-  // Variables that came meanwhile: the run that looks for them answers.
+  // If variables came during the run, the next run uses them and answers.
   const asked = invocations.length > 0 && (control.stopped || !looksAgain(control, ending))
   return asked || ending.sessionCall !== null ? { ending, invocations, closes: false } : null
 }
 
 /**
- * The report of a thread in which nothing runs: what was asked for was removed or refused, or is parked with no end in
- * sight. What waits behind an effect gets a run, which answers.
+ * The report of a thread without a run: its messages were removed or refused, or the thread is parked, perhaps for ever. Messages
+ * behind an effect get a run, which answers.
  */
 export function reportOfIdle(control: ThreadControl): DueReport | null {
   const { queue, stopped } = control
@@ -47,14 +44,14 @@ export function reportOfIdle(control: ThreadControl): DueReport | null {
   return { ending: { reason, outcome: 'failed', sessionCall: null }, invocations, closes: false }
 }
 
-/** The last report, of a thread that closes: it answers also for what waits and is rejected. */
+/** The last report, of a thread that closes: it also answers for the items of its queue, which are rejected. */
 export function reportOfClosing(control: ThreadControl, ending: Ending | null): DueReport | null {
   if (!mayReport(control) || control.closing !== null) return null
   const invocations = union(control.invocations, listInvocations(control.queue))
   return { ending: ending ?? TERMINATED, invocations, closes: true }
 }
 
-/** One after the other: what was delivered is announced first. */
+/** One report at a time: a delivered report is announced before the next one is made. */
 function mayReport({ start, report }: ThreadControl): boolean {
   return start.parent !== undefined && report === null
 }
@@ -64,14 +61,14 @@ export function reportKind(ending: Ending): 'result' | 'failure' {
   return ending.outcome === 'completed' ? 'result' : 'failure'
 }
 
-/** The report is in the parent's store. A parent that is gone leaves nothing to do for its child, which closes. */
+/** The report is in the parent's store. If the parent is gone, the child has nothing to do and closes. */
 export function applyDeliveredReport(
   control: ThreadControl,
   { invocations, closes }: DueReport,
   answer: DeliverReportAnswer,
 ): ThreadControl {
   const gone = answer.type === 'parent_gone'
-  const told =
+  const delivered =
     answer.type === 'delivered'
       ? { kind: answer.kind, messageId: answer.messageId }
       : { kind: 'failure' as const, messageId: null }
@@ -79,14 +76,14 @@ export function applyDeliveredReport(
   return {
     ...withoutInvocations(control, invocations),
     run: control.run === null ? null : markReported(control.run),
-    report: { number, ...told, invocations, closes, announced: gone },
+    report: { number, ...delivered, invocations, closes, announced: gone },
     reports: number,
     terminating: control.terminating || (gone && !closes),
     progressed: true,
   }
 }
 
-/** What the parent's workflow is told, or null: nothing is, or is not yet. */
+/** The signal that announces the report to the parent's workflow, or null if there is none to send now. */
 export function createAnnouncement({
   threadId,
   report,
@@ -98,7 +95,7 @@ export function createAnnouncement({
   return {
     reference: threadId,
     report: number,
-    // What came behind the last report was rejected, and has no other.
+    // Messages that came after the last report were rejected: no other report will name their calls.
     invocations: closes
       ? union(report.invocations, invocations).slice(-LIMITS.invocations)
       : report.invocations,
@@ -108,14 +105,14 @@ export function createAnnouncement({
   }
 }
 
-/** The parent's workflow took the announcement, or is not there any more: then this thread closes. */
+/** The parent's workflow has taken the announcement; if it is gone, this thread closes. */
 export function applyAnnouncement(control: ThreadControl, parent: 'delivered' | 'gone'): ThreadControl {
   const { report, closing } = control
   if (report === null) return control
   const going = { ...control, progressed: true }
   if (parent === 'delivered') return { ...going, report: null }
-  const unheard: Report = { ...report, announced: true }
-  return { ...going, report: unheard, terminating: control.terminating || closing === null }
+  const undelivered: Report = { ...report, announced: true }
+  return { ...going, report: undelivered, terminating: control.terminating || closing === null }
 }
 
 function union(some: readonly string[], others: readonly string[]): readonly string[] {

@@ -1,12 +1,12 @@
 /**
- * What a thread needs after a reset in Temporal. Its runs are repeated from their rows, and the server delivers the signals
+ * The repair of a thread after a reset in Temporal. Its runs are repeated from their rows, and the server delivers the signals
  * of the lost time at once, before the steps and calls that they belong to.
  *
  * It owns: reports that came before the call which they answer, and messages that a recorded step meets before it has
  * drained them. It does not own: the answers of recorded steps (activities give them from their rows), and children that
  * run already (`children.ts` looks for them).
  * Invariants: a report answers its call once, however early it came (T7). A message that no recorded run has answered gets
- * a run of its own behind them (T3, T7). What is kept has a bound (T10).
+ * a run of its own after them (T3, T7). All that is kept has a bound (T10).
  */
 import type { CallModelAnswer } from '../protocol/activities.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -16,7 +16,7 @@ import type { QueueEntry, ThreadControl } from './control.js'
 import { acceptContinue, listInvocations } from './inbox.js'
 import type { Millis } from '../protocol/time.js'
 
-/** Keeps a report within the share that they have of the carried state: the oldest give way (T10). */
+/** Keeps an early report within their share of the carried state: the oldest are dropped (T10). */
 export function keepEarlyReport(control: ThreadControl, said: ChildReport): ThreadControl {
   const { reference, report, invocations, kind, messageId, closes } = said
   const ids = { reference, report, invocations, kind }
@@ -28,7 +28,7 @@ export function keepEarlyReport(control: ThreadControl, said: ChildReport): Thre
   return { ...control, earlyReports: fitting([...others, kept]) }
 }
 
-/** What this child said before its call was known; it is kept no more. */
+/** Takes the reports that this child sent before its call was known, which are not kept any longer. */
 export function takeEarlyReports(
   control: ThreadControl,
   reference: string,
@@ -54,7 +54,7 @@ function fitting(reports: readonly ChildReport[]): readonly ChildReport[] {
   return fitting(reports.slice(1))
 }
 
-/** The step has taken these; what came late is set aside, and no report of a recorded run names it. */
+/** Postpones the drained messages that no recorded run has answered, so that no report of a recorded run names their calls. */
 export function postponeMessages(
   control: ThreadControl,
   drain: readonly QueueEntry[],
@@ -75,7 +75,7 @@ export function postponeMessages(
   }
 }
 
-/** No recorded run is left: the next one is new in the store too. */
+/** Begins the run of the postponed messages: no recorded run is left, so the next one is new in the store too. */
 export function resumePostponed(control: ThreadControl, now: Millis): ThreadControl {
   const { postponed, run, report, terminating, closing, stopped } = control
   if (postponed === null || run !== null || report !== null || terminating || closing !== null) return control

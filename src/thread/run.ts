@@ -5,8 +5,7 @@
  * It owns: what the run does now (`RunPhase`), the step in flight with the tree of its calls, what a stop asks of it, and
  * how it ends. It does not own: the queue, the children and the plan of the thread (`control.ts`), and what follows a step
  * (`stop-conditions.ts`).
- * Invariants: a run leaves `ending` only by its settle. What it did when it was told to end stays in that phase, for its
- * settle closes it.
+ * Invariants: a run leaves `ending` only by its settle. That phase keeps the work that was under way, which the settle closes.
  */
 import type {
   CallOutcome,
@@ -25,7 +24,7 @@ export interface Run {
   readonly side: Side
   /** The kind of item that started it. */
   readonly trigger: string
-  /** What it began with in the store. */
+  /** How it began in the store. */
   readonly began: 'not_yet' | 'with_tool' | 'with_step'
   readonly steps: number
   readonly sideSteps: Readonly<Record<Side, number>>
@@ -36,14 +35,14 @@ export interface Run {
   /** Prompts that became active in it, with immediate subagents; left out: none. */
   readonly activations?: number
   readonly turn: Turn
-  /** Answers in a row that were cut off, the last one included; left out: none. */
+  /** Truncated answers in a row, the last one included; left out: none. */
   readonly truncatedAnswers?: number
   readonly repeatedError: { readonly digest: string; readonly count: number } | null
-  /** Something that clears the stop flag came, and no model call was asked to take it: a blocked end does not park it. */
+  /** An item that clears the stop flag came, and no model call has drained it: a blocked end does not park the thread. */
   readonly revives?: true
-  /** It is told to end; `run_and_children`: so are the children that a call waits for. */
+  /** It is to end; `run_and_children`: so are the children that a call waits for. */
   readonly stop: 'run' | 'run_and_children' | null
-  /** Operations of the activity that ended it without an answer; left out: none. */
+  /** Operations of the activity that ended without an answer; left out: none. */
   readonly unacknowledged?: readonly string[]
   readonly phase: RunPhase
 }
@@ -55,12 +54,12 @@ export type Turn =
   | { readonly kind: 'under_way'; readonly hasText: boolean }
 
 /**
- * What a run does: `between_steps` -> `stepping` -> `between_steps`, and from each of them -> `waiting` and back. From all
+ * The phases of a run: `between_steps` -> `stepping` -> `between_steps`, and from each of them -> `waiting` and back. From all
  * of them -> `ending`. A model call of a side goes `between_steps` -> `pending` -> `between_steps`.
  */
 export type RunPhase =
   | Work
-  /** An activity asked to be called again at a time. */
+  /** An activity is to be repeated at a time that it gave. */
   | { readonly kind: 'waiting'; readonly until: Millis; readonly work: Work }
   /** A side's model call waits for an answer from outside, and is made again with it. */
   | { readonly kind: 'pending'; readonly call: ModelCall; readonly request: CallRequest }
@@ -75,9 +74,9 @@ export type Work =
 export interface RunEnding {
   readonly kind: 'ending'
   readonly ending: Ending
-  /** A stop or terminate asked for it, and the run itself did not: the turn under way is not over yet. */
+  /** A stop or terminate is the cause, and not the run itself: the turn under way is not over yet. */
   readonly isInterrupted: boolean
-  /** What it was doing. */
+  /** The work that was under way. */
   readonly work: Work
   /** Its report to the parent is made. */
   readonly reported: boolean
@@ -88,9 +87,9 @@ export interface ModelCall {
   readonly side: Side
   /** A step is made even if no message came. */
   readonly asked: boolean
-  /** The run begins with a queued tool: only its plan is asked for. */
+  /** The run begins with a queued tool: the call gets the plan and calls no model. */
   readonly toolFirst: boolean
-  /** The answer that it waited for. */
+  /** The response that it waited for. */
   readonly response?: CallResponse
 }
 
@@ -98,12 +97,12 @@ export interface Step {
   readonly number: number
   readonly side: Side
   readonly text: boolean
-  /** Its answer is cut off. */
+  /** Its answer is truncated. */
   readonly truncated?: true
   /** The last phase that was marked in the event log. */
   readonly phase: 4 | 5 | 6
   readonly calls: readonly Call[]
-  /** No step of a side, but a tool of the inbox: it has no phases and is not judged. */
+  /** A tool of the inbox instead of a step of a side: it has no phases and is not judged. */
   readonly outside: boolean
   /** Its calls are those of a prompt that becomes active. */
   readonly activates?: true
@@ -117,7 +116,7 @@ export interface Ending {
   readonly reason: StopReason
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'blocked'
   readonly sessionCall: string | null
-  /** What a blocked run waits for. */
+  /** The request that blocks the run. */
   readonly request?: { readonly id: string; readonly kind: string }
   /** The queued tool that was to begin the run and could not; it is in no queue any more. */
   readonly tool?: string
@@ -127,13 +126,13 @@ export interface Ending {
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
-/** What a call is, whatever its state. */
+/** The fields of a call in every state. */
 interface CallBase {
   readonly id: string
   readonly name: string
-  /** Asked for by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */
+  /** Made by a tool, hook or caller, and not by the model: it runs whatever the prompt lists. */
   readonly queued?: true
-  /** What an activity said that the name is. */
+  /** The kind of tool that an activity found for the name. */
   readonly tool?: ToolPlan
 }
 
@@ -151,11 +150,11 @@ export type Call = CallBase &
     | { readonly state: 'answered'; readonly requestId: string }
     /** Checked and allowed: its code is an activity of another worker. */
     | { readonly state: 'remote'; readonly remote: RemoteCall }
-    /** That activity has ended; what came of it is in the store. */
+    /** That activity has ended; its outcome is in the store. */
     | { readonly state: 'returned' }
     | {
         readonly state: 'prepared'
-        /** Those that are still to be started, in order. */
+        /** Children that are still to be started, in order. */
         readonly starting: readonly PreparedChild[]
         readonly wait: ChildWait
       }
@@ -176,7 +175,7 @@ export type Call = CallBase &
 /** A call in this state. */
 export type CallIn<State extends Call['state']> = Extract<Call, { readonly state: State }>
 
-/** What a call of subagents waits for. */
+/** The wait of a call for its subagents. */
 export interface ChildWait {
   readonly references: readonly string[]
   readonly blocking: boolean
@@ -186,17 +185,17 @@ export interface ChildWait {
   /** Milliseconds from the moment when all have started. */
   readonly timeout: number | null
   readonly reports: readonly { readonly reference: string; readonly report: CallReport }[]
-  /** Children that were told of an interrupt, or that nobody waits for any more. */
+  /** Children to which the stop was forwarded, or that timed out and need no cancellation any more. */
   readonly stopped: readonly string[]
 }
 
 /** Where a call runs; `timeout` in milliseconds. */
 type RemoteCall = Pick<RemoteAnswer, 'taskQueue' | 'activity' | 'timeout'>
 
-/** What a call waits for; who may answer, and with what, is in the store. */
+/** The request that a call waits for; who may respond, and with what, is in the store. */
 export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
   readonly requestedAt: Millis
-  /** The model call of a nested step asked: the same operation goes on. */
+  /** The model call of a nested step made the request: the same operation goes on. */
   readonly ofModel?: true
 }
 
@@ -221,7 +220,7 @@ export function createRun(given: Pick<Run, 'number' | 'trigger' | 'stop'>): Run 
   }
 }
 
-/** What the run is at, also while it waits or ends. */
+/** The work of the run, also while it waits or ends. */
 export function workOf({ phase }: Run): Work {
   switch (phase.kind) {
     case 'between_steps':
@@ -242,7 +241,7 @@ export function stepOf(run: Run | null): Step | null {
   return work.kind === 'stepping' ? work.step : null
 }
 
-/** The run with this work in the place of what it is at; one that waits or ends goes on to do so. */
+/** Replaces the work of the run; a waiting or ending run stays in its phase. */
 function withWork(run: Run, work: Work): Run {
   const { phase } = run
   switch (phase.kind) {
@@ -267,18 +266,18 @@ export function beginStep(run: Run, step: Step): Run {
   return withWork(run, { kind: 'stepping', step, resumed: false })
 }
 
-/** The run goes on between two steps, and makes this model call again, if there is one. */
+/** The run goes on between two steps, and repeats this model call, if there is one. */
 export function leaveStep(run: Run, call: ModelCall | null = null): Run {
   return withWork(run, { kind: 'between_steps', call, resumed: false })
 }
 
-/** The run ends; what it is at stays, for its settle closes it. */
+/** The run ends; its work stays, for the settle closes it. */
 export function endRun(run: Run, ending: Ending, isInterrupted = false): Run {
   const reported = run.phase.kind === 'ending' && run.phase.reported
   return { ...run, phase: { kind: 'ending', ending, isInterrupted, work: workOf(run), reported } }
 }
 
-/** An activity asked to be called again then: a model call as it was, or the call of the step in flight. */
+/** The run waits until then, and repeats an activity: a model call unchanged, or the call of the step in flight. */
 export function pauseRun(run: Run, until: Millis, call: ModelCall | null): Run {
   const work = workOf(run)
   const paused: Work = work.kind === 'stepping' ? work : { kind: 'between_steps', call, resumed: false }
@@ -287,14 +286,14 @@ export function pauseRun(run: Run, until: Millis, call: ModelCall | null): Run {
     : { ...run, phase: { kind: 'waiting', until, work: paused } }
 }
 
-/** A side's model call waits for an answer from outside. */
+/** A side's model call waits for a response from outside. */
 export function awaitAnswer(run: Run, call: ModelCall, request: CallRequest): Run {
   return run.phase.kind === 'ending'
     ? leaveStep(run, call)
     : { ...run, phase: { kind: 'pending', call, request } }
 }
 
-/** Its model call was answered: nothing is made again. */
+/** Its model call was answered, and is not repeated. */
 export function forgetCall(run: Run): Run {
   const work = workOf(run)
   return work.kind === 'between_steps' && work.call !== null ? withWork(run, { ...work, call: null }) : run
@@ -329,10 +328,11 @@ export function restartTurn(turn: Turn): Turn {
   return turn.kind === 'starting' ? turn : { kind: 'starting', wordless: false }
 }
 
-const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
+/** The ending by a terminate, also of a thread that closes without a run. */
+export const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
 
-/** Why the run must end now, or null. What it ended with by itself comes first, then a terminate, then a stop. */
+/** Why the run must end now, or null. Its own ending comes first, then a terminate, then a stop. */
 export function endingOf({
   run,
   terminating,

@@ -3,7 +3,7 @@
  *
  * It owns: the last facts of a step or turn that is interrupted, the results of its calls, and what is refused when a thread
  * closes. It does not own: why a run ends (`run.ts`, `stop-conditions.ts`).
- * Invariant: what is left is told, marked and refused before the thread closes (T8).
+ * Invariant: before the thread closes, its last events are written, its open calls closed, and its queued items refused (T8).
  */
 import type { ThreadClose } from '../protocol/end-activities.js'
 import { fact } from '../protocol/facts.js'
@@ -21,8 +21,8 @@ import type { Ending, Run } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
 /**
- * Before a run is settled: a step or turn that was cut still gets its last events, and reports that came for one of its
- * calls and are not its result yet are items, or this thread would never learn of them (T7).
+ * Before a run is finalized: an interrupted step or turn gets its last events. Reports that a call has and has not returned
+ * become items, or this thread would lose them (T7).
  */
 export function interruptStep(control: ThreadControl, ending: Ending | null, now: Millis): ThreadControl {
   const { run } = control
@@ -38,7 +38,7 @@ export function interruptStep(control: ThreadControl, ending: Ending | null, now
   return interruptCalls(withFacts(control, ...facts), now)
 }
 
-/** Immediate subagents of which a stop left none begun start with the next run. */
+/** If a stop came before any immediate subagent of the activation began, they start with the next run. */
 function interruptActivation(control: ThreadControl, { reason }: Ending): ThreadControl {
   const step = stepOf(control.run)
   const isUntouched = step?.activates === true && step.calls.every(({ state }) => state === 'open')
@@ -46,7 +46,7 @@ function interruptActivation(control: ThreadControl, { reason }: Ending): Thread
   return { ...control, activated: control.activated.filter((side) => side !== step.side) }
 }
 
-/** The end of a turn that was judged is told already; one whose model call waits has begun with the call's drain. */
+/** Adds the end of an interrupted turn. A judged turn has its end already; the drain of a waiting model call has begun its turn. */
 function interruptTurn(control: ThreadControl, run: Run, { reason }: Ending): ThreadControl {
   const scope = { runId: runIdOf(run.number) }
   const work = workOf(run)
@@ -55,22 +55,22 @@ function interruptTurn(control: ThreadControl, run: Run, { reason }: Ending): Th
     const side = control.plan === null ? call.side : actualSide(control.plan, call.side)
     return withFacts(control, sideCompletedFact(scope, side, reason))
   }
-  const isCut = run.phase.kind !== 'ending' || run.phase.isInterrupted || work.kind === 'stepping'
-  return isCut && run.turn.kind === 'under_way'
+  const isInterrupted = run.phase.kind !== 'ending' || run.phase.isInterrupted || work.kind === 'stepping'
+  return isInterrupted && run.turn.kind === 'under_way'
     ? withFacts(control, sideCompletedFact(scope, run.side, reason))
     : control
 }
 
-/** What a cut call had asked for still happens: another agent has the thread from now on. */
+/** Interrupts the calls of the step. A handoff that they requested still happens. */
 function interruptCalls(control: ThreadControl, now: Millis): ThreadControl {
   const step = stepOf(control.run)
   if (step === null) return control
-  const told = listCalls(step.calls).reduce((next, call) => interruptWait(next, call, now), control)
-  const cut = changeStep(told, (cutStep) => ({ ...cutStep, calls: [], phase: 6, handOff: null }))
-  return step.handOff === null ? cut : switchAgent(cut, step.handOff, 'a')
+  const waited = listCalls(step.calls).reduce((next, call) => interruptWait(next, call, now), control)
+  const interrupted = changeStep(waited, (current) => ({ ...current, calls: [], phase: 6, handOff: null }))
+  return step.handOff === null ? interrupted : switchAgent(interrupted, step.handOff, 'a')
 }
 
-/** Tools of the queue that were taken from it and will not run: only the end of their run can give them a result. */
+/** Tools that left the queue and will not run: only the end of their run can give them a result. */
 export function listInterruptedTools({ run }: ThreadControl, ending: Ending | null): readonly string[] {
   const skipped = ending?.tool === undefined ? [] : [ending.tool]
   const step = stepOf(run)
@@ -86,8 +86,8 @@ interface Settle {
 }
 
 /**
- * The run is over in the store, and with `close` the thread takes nothing any more. One that ends neither has told of an
- * effect only.
+ * The run is finalized in the store, and with `close` the thread takes no more items. A settle with neither has only stored
+ * given up effects and closed children.
  */
 export function applySettle(control: ThreadControl, settle: Settle, now: Millis): ThreadControl {
   if (settle.ending === null && settle.close === null)
@@ -99,7 +99,7 @@ export function applySettle(control: ThreadControl, settle: Settle, now: Millis)
       : { runId: runIdOf(run.number), reason: settle.ending.reason, steps: run.steps, endedAt: now }
   const request = settle.close === null ? (requestOf(settle, now) ?? control.request) : null
   const going = request === null && settle.close === null ? dropVariables(control) : control
-  // What could not be done for a day, or lacks a variable, is not tried again at once: it is parked as by a stop.
+  // A run that failed for a day, or lacks a variable, is not tried again at once: the thread is parked as by a stop.
   const { ending } = settle
   const stopped = control.stopped || (ending?.outcome === 'blocked' && !goesOn(control, ending))
   const next = {
@@ -115,30 +115,30 @@ export function applySettle(control: ThreadControl, settle: Settle, now: Millis)
   if (settle.close === null) return next
   const { outcome, reason } = settle.close
   const cascade = control.closing?.cascade ?? listOpenChildren(control).map((child) => child.reference)
-  // What arrived meanwhile is refused by one more closing transaction.
+  // One more closing transaction refuses the items that came during this one.
   const closing: Closing = { outcome, reason, cascade, settled: control.queue.length <= settle.queued }
   return { ...withInvocations(next, control.queue), closing, queue: [], queueBytes: 0 }
 }
 
-/** Something came while the run worked that asks to try again: the next run begins with it. */
+/** Whether an item came during the run that makes the thread try again: the next run begins with it. */
 function goesOn(control: ThreadControl, ending: Ending): boolean {
   const revives = control.run?.revives === true && control.queue.length > 0
   return revives || looksAgain(control, ending)
 }
 
-/** A run that is closed with its thread asks for nothing. */
+/** The request of a blocked run; none if its thread closes with it. */
 function requestOf({ ending, close }: Settle, now: Millis): PendingItem<Millis> | null {
   if (ending?.request === undefined || close !== null) return null
   return { ...ending.request, toolName: null, requestedAt: now }
 }
 
-/** Variables that came for a run which lacked none ask for nothing. */
+/** Drops the item of variables where the run lacked none. */
 function dropVariables(control: ThreadControl): ThreadControl {
   const queue = control.queue.filter(({ kind }) => kind !== 'variables')
   return queue.length === control.queue.length ? control : withQueue(control, queue)
 }
 
-/** A child was told that this thread is gone, or needs no telling. */
+/** The child was cancelled with this thread, or is gone already. */
 export function removeFromCascade(control: ThreadControl, reference: string): ThreadControl {
   if (control.closing === null) return control
   const cascade = control.closing.cascade.filter((waiting) => waiting !== reference)

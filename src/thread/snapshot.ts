@@ -1,5 +1,5 @@
 /**
- * What the `snapshot` query answers, and where the activity of an action is scheduled.
+ * The answer of the `snapshot` query, and the task queue of an action's activity.
  *
  * It owns: the status of a thread, the labels of the Temporal UI, the task queue of an action. It does not own: the control
  * state.
@@ -19,7 +19,7 @@ import { endingOf, stepOf } from './run.js'
 import type { ChildWait, Run } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
-/** What the `snapshot` query answers. `since`: when the action under way began, in milliseconds. */
+/** The answer of the `snapshot` query. `since`: when the action under way began, in milliseconds. */
 export function snapshotOf(
   control: ThreadControl,
   time: { readonly now: Millis; readonly since: Millis },
@@ -46,11 +46,11 @@ export function statusOf(control: ThreadControl): ThreadStatus {
   if (control.closing !== null) return control.closing.outcome
   if (control.terminating) return 'terminated'
   if (control.run !== null) return runStatus(control, control.run)
-  // What came since makes it look again.
+  // An item that came since makes a blocked thread try again.
   const goesOn = !control.stopped && control.queue.length > 0
   if (control.request !== null && !goesOn) return 'blocked'
   if (control.stopped) return control.lastRun?.reason === 'blocked' ? 'blocked' : 'stopped'
-  // Other threads are yet to hear what this one did to them.
+  // Outbound signals are still to be sent.
   return control.queue.length > 0 || control.outbound.length > 0 ? 'running' : 'idle'
 }
 
@@ -72,7 +72,7 @@ function runStatus(control: ThreadControl, run: Run): ThreadStatus {
   }
 }
 
-/** The innermost thing that is being done, by registered names: also shown in the Temporal UI. */
+/** The innermost work under way, by registered names: also shown in the Temporal UI. */
 export function doingOf(control: ThreadControl): string | null {
   const { run } = control
   if (run === null || endingOf(control) !== null) return null
@@ -81,7 +81,7 @@ export function doingOf(control: ThreadControl): string | null {
   return actionLabel(control, workAction(control, run))
 }
 
-/** The task queue on which that is done, if it is not the thread's own: whoever waits for it knows which worker to look at. */
+/** The task queue of that work, if it is not the thread's own: it shows an operator which worker to look at. */
 export function doingOn(control: ThreadControl): string | null {
   const { run } = control
   return run === null || doingOf(control) === null ? null : taskQueueOf(control, workAction(control, run))
@@ -124,7 +124,7 @@ function modelLabel(control: ThreadControl, side: 'a' | 'b'): string {
   return plan === null ? 'model' : `model ${modelOf(plan, side)}`
 }
 
-/** A prompt that only an activity knows has a model that only it knows. */
+/** The model of a prompt; if the plan does not have the prompt, its name. */
 function promptModel({ plan }: ThreadControl, prompt: string): string {
   return plan !== null && Object.hasOwn(plan.prompts, prompt) ? promptPlanOf(plan, prompt).model : prompt
 }
@@ -150,7 +150,7 @@ function toQueuedItem(entry: QueueEntry): QueuedItem<Millis> {
 export function taskQueueOf(control: ThreadControl, action: Action): string | null {
   switch (action.kind) {
     case 'callModel':
-      // Only the run's row and plan: no model is asked.
+      // The call only gets the run its row and plan, and calls no model.
       return action.toolFirst ? null : sideQueue(control, action.side)
     case 'callPrompt':
       return promptQueue(control.plan, action.frame.prompt)
@@ -163,12 +163,12 @@ export function taskQueueOf(control: ThreadControl, action: Action): string | nu
   }
 }
 
-/** Before a run's plan is known that of the last run stands in: the activity says if it is another one. */
+/** Until the plan of the run is known the last run's plan is used; the activity moves the call if the plans differ. */
 function sideQueue({ plan }: ThreadControl, side: Side): string | null {
   return plan === null ? null : promptQueue(plan, sidePlanOf(plan, actualSide(plan, side)).prompt)
 }
 
-/** A prompt that the plan does not have runs on the thread's own. */
+/** A prompt that the plan does not have runs on the thread's own task queue. */
 function promptQueue(plan: Plan | null, prompt: string): string | null {
   if (plan === null || !Object.hasOwn(plan.prompts, prompt)) return null
   return plan.prompts[prompt]?.taskQueue ?? null

@@ -1,9 +1,9 @@
 /**
- * Phase 7: what follows a step.
+ * Phase 7: the verdict on a step.
  *
- * It owns: the verdict on a step, in the order of Standard Agents: session tools (fail before stop), a handoff, stop tool,
- * response, a forced turn, then the limits for the side that would act next. It does not own: what the verdict changes
- * (`advance.ts`).
+ * It owns: the order of the conditions, which is that of Standard Agents: session tools (fail before stop), a handoff, stop tool,
+ * response, a forced turn, then the limits for the side that would act next. It does not own: the changes that a verdict
+ * makes (`advance.ts`).
  * Invariant: it is a pure function of plan, run and step.
  */
 import { promptPlanOf, sidePlanOf } from '../protocol/plan.js'
@@ -22,7 +22,7 @@ export function evaluateStop(plan: Plan, run: Run, step: Step): StepVerdict {
   const side = sidePlanOf(plan, step.side)
   const session = sessionEnd(side, step.calls)
   if (session !== null) return session
-  // No turn ends with a handoff, and the caps of the old sides say nothing about the new agent.
+  // A handoff ends no turn, and the caps of the old sides do not apply to the new agent.
   if (step.handOff !== null)
     return runtimeCap(plan, run) ?? { kind: 'hand_off', agent: step.handOff, to: step.forcedTurn ?? 'a' }
   const turnEnd = turnEndReason(plan, run, step)
@@ -60,13 +60,13 @@ function turnEndReason(plan: Plan, run: Run, step: Step): StopReason | null {
   // A hook may have queued a tool; the response itself has none.
   if (!step.text || !step.calls.every((call) => call.queued)) return null
   if (step.truncated === true && isAskedForRest(plan, step.side, run)) return null
-  // A side of two that could never end its turn would only talk to itself, and the other one would never hear it.
+  // In a conversation of two agents, a side that could never end its turn would only talk to itself.
   const isEndless = plan.type === 'dual_ai' && side.stopTool === null
   if (!side.stopOnResponse && !isEndless) return null
   return step.truncated === true ? 'answer_cut' : 'stop_on_response'
 }
 
-/** Whether the model goes on with an answer that is cut off: as often in a row as its prompt says, if it may take a step. */
+/** Whether the model is to continue a truncated answer: as often in a row as its prompt allows, if it may take a step. */
 function isAskedForRest(plan: Plan, side: Side, run: Run): boolean {
   const { continueCutAnswers = 0 } = promptPlanOf(plan, sidePlanOf(plan, side).prompt)
   return (run.truncatedAnswers ?? 0) <= continueCutAnswers && findCap(plan, run, side) === null
@@ -92,7 +92,7 @@ function findCap(plan: Plan, run: Run, next: Side): StepVerdict | null {
 
 type RunEnd = Extract<StepVerdict, { readonly kind: 'end' }>
 
-/** The caps that hold whatever an agent says. */
+/** The caps that an agent cannot raise. */
 function runtimeCap(plan: Plan, run: Run): RunEnd | null {
   if ((run.repeatedError?.count ?? 0) >= plan.caps.repeatedToolErrors)
     return { kind: 'end', reason: 'repeated_tool_error', sessionCall: null }

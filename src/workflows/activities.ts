@@ -33,8 +33,9 @@ const HEARTBEAT_TIMEOUT = 30_000
 const START_TO_CLOSE_SLACK = 900_000
 
 /**
- * Retries are quick when a worker died, also the fifth in one call: each costs the heartbeat timeout already. Where
- * attempts fail by themselves they grow to 30 s within three minutes, and an attempt without a store has waited for it as long.
+ * The retry interval grows slowly. After the death of a worker, even for the fifth time in one call, a retry is to come
+ * quickly: each costs the heartbeat timeout already. If attempts fail by themselves, the interval reaches 30 s within three
+ * minutes; an attempt without a store waits about as long for it.
  */
 const RETRY_FIRST = 500
 const RETRY_GROWTH = 1.2
@@ -59,23 +60,23 @@ interface Call<N extends Name> {
   readonly limit: number
   /** Registered names only: it is shown in the Temporal UI. */
   readonly summary: string
-  /** What cuts it: a stop and a terminate, only a terminate, or nothing. */
+  /** `stop`: a stop and a terminate interrupt it; `terminate`: only a terminate does. */
   readonly interruptedBy: 'stop' | 'terminate' | null
   /** @default the thread's own */
   readonly taskQueue?: string | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
 }
 
-/** What came of an activity: its answer, a cut without one, or none for good. */
+/** The outcome of an activity: its answer, an interruption without one, or a failure for good. */
 type Called<N extends Name> =
   | { readonly kind: 'answered'; readonly answer: Answer<N> }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'failed'; readonly failure: FailureCause }
 
 /**
- * Runs one activity, with the waiting facts. No failure of an activity leaves here, and no answer that is none; anything
- * else is a bug. Where an operator, or a worker, ended it without its answer, it is asked once more under the same ids: an
- * outcome that is committed is answered from its row.
+ * Runs one activity, with the facts that wait. It neither throws failures of activities nor returns invalid answers; any other
+ * error is a bug. If an operator or a worker ended the activity without its answer, it is repeated once under the same ids: a
+ * committed outcome is answered from its row.
  */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
@@ -103,7 +104,7 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   if (facts.length > 0 && hasStored(answer))
     host.update((current) => forgetSentFacts(current, control.facts, control.factsDropped))
   if (isOfStep(call.name)) host.update(clearResumed)
-  // An attempt before this one may have committed an outcome, of which nobody tells a thread that is terminated.
+  // An earlier attempt may have committed an outcome, which the answer for a terminated thread does not have.
   if (answer.type === 'terminated')
     host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
   return called
@@ -131,7 +132,7 @@ async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: I
   }
 }
 
-/** A failure for good is what an operator, or a worker that knows better, wants of models, effects and ends of runs. */
+/** Activities that are repeated after a failure for good. For model calls, effects and settles it is taken as intended. */
 const REPEATED: ReadonlySet<Name> = new Set(['executeTool', 'completeCall', 'prepareChild', 'prepareMessage'])
 
 function isRepeated<N extends Name>(host: ThreadHost, call: Call<N>, called: Called<N>): boolean {
@@ -139,30 +140,30 @@ function isRepeated<N extends Name>(host: ThreadHost, call: Call<N>, called: Cal
   return called.failure === 'no_answer' || (called.failure === 'failed' && REPEATED.has(call.name))
 }
 
-/** T8: nothing of a step begins any more; the settle of the run tells what came of it all the same. */
+/** T8: an activity of a step is not repeated once the run is to end; the settle of the run returns what it committed. */
 function isStopped<N extends Name>({ control }: ThreadHost, { name }: Call<N>): boolean {
   return isOfStep(name) && (control.terminating || isStopping(control))
 }
 
-/** Of a call only its row is asked for: what its code did, or may do still, is not done again. */
+/** The repetition of a call only reads its row: the code, which ran or may still be running, does not run again. */
 function repeatInput<N extends Name>(name: N, input: Input<N>): Input<N> {
   return name === 'executeTool' ? { ...input, failed: true } : input
 }
 
-/** Looking for children stores nothing, and neither does a step's activity that goes on after a wait. */
+/** A check of children stores no facts, and neither does a step's activity that goes on after a wait. */
 function storesFacts({ run }: ThreadControl, name: Name): boolean {
   if (name === 'checkChildren' || name === 'expireChild') return false
   return run === null || !isResumed(run) || !isOfStep(name)
 }
 
-/** An activity of a step may have asked for the wait; others may come in between. */
+/** Activities of a step can ask for a wait and be repeated after it; other activities may come in between. */
 function isOfStep(name: Name): boolean {
   return name === 'callModel' || REPEATED.has(name)
 }
 
 /**
- * Where only workers of other stores are, the thread waits, as it does where there is no worker at all: after the day that
- * Temporal tries for, the activity is scheduled anew. Each round leaves a few events, and nothing in it continues as new.
+ * If all workers have other stores, the thread waits as if there were no worker: after a day of retries the activity is
+ * scheduled anew. Each round leaves a few events, and the thread does not continue as new during it.
  */
 async function attemptInOwnStore<N extends Name>(
   host: ThreadHost,
@@ -189,7 +190,7 @@ function schedule<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<
   return activity(leanInput(name, input))
 }
 
-/** A worker that died while it was told to stop leaves a failure instead of an answer. */
+/** Whether the activity was cancelled; a worker that died after the cancellation leaves a failure instead of an answer. */
 function wasInterrupted<N extends Name>(host: ThreadHost, call: Call<N>): boolean {
   const { terminating } = host.control
   if (call.interruptedBy === null) return false
@@ -206,9 +207,9 @@ interface ActivityPlace {
 }
 
 /**
- * Options of an activity whose own limit is `limit` milliseconds. Each reason is in design 13: the inner limit always
- * wins over start-to-close; a worker that died is noticed after the heartbeat timeout; failures of store and worker are
- * retried for a day; a cut activity is awaited, so that nothing runs twice (T1).
+ * Options of an activity whose own limit is `limit` milliseconds. The inner limit always ends before start-to-close; the death
+ * of a worker is noticed after the heartbeat timeout; failures of store and worker are retried for a day; a cancelled activity
+ * is awaited, so that nothing runs twice (T1).
  */
 export function activityOptions(
   control: ThreadControl,
@@ -234,16 +235,15 @@ function isStopping({ run }: ThreadControl): boolean {
 }
 
 /**
- * Asks for what a thread cannot go on without until the store has taken it. The pauses in between grow, for nothing here
- * continues as new and each round leaves some ten events; a terminate that comes in one of them, or while
- * the store is asked, cuts it.
+ * Repeats a write without which the thread cannot go on, until the store has taken it. The pauses grow, since the thread does
+ * not continue as new here and each round leaves some ten events. A terminate during a try or a pause ends that pause.
  */
 export async function untilStored<T>(host: ThreadHost, ask: () => Promise<T | null>): Promise<T> {
   for (let pause: number = FIRST_PAUSE; ; pause = Math.min(pause * 2, LAST_PAUSE)) {
     const { terminating } = host.control
     const answer = await ask()
     if (answer !== null) return answer
-    const cut = (): boolean => host.control.terminating && !terminating
-    await condition(cut, pause, { summary: 'the store has failed for a day' })
+    const isInterrupted = (): boolean => host.control.terminating && !terminating
+    await condition(isInterrupted, pause, { summary: 'the store has failed for a day' })
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The thread workflow: wiring between the pure logic of `thread/` and Temporal. It takes signals into the inbox, asks
  * `nextAction`, carries it out with nothing else in flight (T1), applies the answer, and continues as new between two
- * actions. It never fails for what a signal, a model, a tool or a store does (T10); only a bug fails its task.
+ * actions. No signal, model, tool or store makes it fail (T10); only a bug fails its task.
  */
 
 import {
@@ -59,7 +59,7 @@ export async function agentThread(start: ThreadStart, carried?: CarriedControl):
   if (problem !== undefined) throw failure('Thread.InvalidStart')
   const root = CancellationScope.current()
   const host = createThreadHost(firstControl(start, carried), LEVEL, root)
-  // Cancellation is terminate(): it is a fact of the state, seen between actions, and cuts none of the final writes.
+  // Cancellation is terminate(): it sets a flag of the state, seen between actions, and cancels none of the final writes.
   const closed = await CancellationScope.nonCancellable(() => run(host))
   return closeWorkflow(host, closed, root)
 }
@@ -69,16 +69,16 @@ type Close = Extract<Action, { readonly kind: 'close' }>
 async function run(host: ThreadHost): Promise<Close> {
   const alarm = createAlarm(host)
   for (;;) {
-    // An update may come in the task that starts this run: on a replay it comes after it, and its answer goes first.
+    // An update may come in the task that starts this run. On a replay it comes after the start: wait, so that its answer goes first.
     if (!allHandlersFinished()) await condition(allHandlersFinished)
     const now = Date.now()
     host.update((control) => advance(applyDueTimes(resumePostponed(control, now), now)))
-    // Nothing is in flight, every answer is told, and nothing is awaited from here to the next action: whatever came
-    // in between would be lost, or waited for in vain.
+    // Nothing is in flight, every update is answered, and nothing is awaited from here to the next action: a signal that
+    // came in between would be lost, or not noticed.
     if (continuesAsNew(host)) await goOnAsNew(host)
     const action = nextAction(host.control)
     if (action.kind === 'close') {
-      // Lists in Temporal show how a thread ended for as long as Temporal keeps it.
+      // Lists in Temporal show how the thread ended.
       showStatus(host)
       return action
     }
@@ -98,7 +98,7 @@ function goOnAsNew({ control }: ThreadHost): Promise<never> {
   return continueAsNew<typeof agentThread>(control.start, carry(control))
 }
 
-/** Only a run that continues another one has a carried state: whatever else a start brings is passed over (T10). */
+/** Only a run that continues another one has a carried state; one in the input of a new thread is ignored (T10). */
 function firstControl(start: ThreadStart, carried: CarriedControl | undefined): ThreadControl {
   const continued = workflowInfo().continuedFromExecutionRunId !== undefined
   return continued && carried !== undefined ? restore(carried, start) : begin(start)
@@ -123,7 +123,7 @@ function historyFacts(host: ThreadHost): HistoryFacts {
   }
 }
 
-/** Carries out one action and applies what came of it. Its promise is the action's own: each more is paid for in each step. */
+/** Carries out one action and applies its outcome. It returns the promise of the action: one more would cost time in each step. */
 function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'close' }>): Promise<void> {
   switch (action.kind) {
     case 'wait':
@@ -158,7 +158,7 @@ function perform(host: ThreadHost, action: Exclude<Action, { readonly kind: 'clo
   }
 }
 
-/** A thread that was cancelled closes as Canceled, every other one as Completed: both soft, through its own code. */
+/** A cancelled thread closes as Canceled, every other one as Completed; neither is a failure in Temporal. */
 function closeWorkflow(
   host: ThreadHost,
   { closing }: { readonly closing: Closing },
@@ -168,31 +168,31 @@ function closeWorkflow(
   return { threadId: host.control.threadId, outcome: closing.outcome, reason: closing.reason }
 }
 
-/** One timer for all that comes due by itself: for the earliest, and set anew only when that is another time. */
+/** One timer for all due times: it is for the earliest, and set anew only if that changes. */
 interface Alarm {
   set(at: Millis | null): void
 }
 
 interface Timer {
-  /** The due time that it is for. */
+  /** The due time. */
   readonly at: Millis
-  /** Earlier than that when the server takes no timer so long. */
+  /** Earlier than the due time if the server takes no timer that long. */
   readonly ringsAt: Millis
   readonly scope: CancellationScope
 }
 
-/** What becomes due only moves into the inbox, or is marked, whatever the thread is doing. */
+/** When it rings, due effects move into the inbox and expired requests are marked, also during an action. */
 function createAlarm(host: ThreadHost): Alarm {
   let timer: Timer | null = null
   const set = (at: Millis | null): void => {
     if (at === (timer?.at ?? null)) return
     const now = Date.now()
-    // It rings by itself, and sets the alarm then: a server may have fired it already, and refuses a task that cancels it.
+    // A timer whose time has come rings by itself and sets the next one. The server may have fired it, and rejects its cancellation.
     if (timer !== null && timer.ringsAt <= now) return
     timer?.scope.cancel()
-    timer = at === null ? null : started(at, now)
+    timer = at === null ? null : startTimer(at, now)
   }
-  const started = (at: Millis, now: Millis): Timer => {
+  const startTimer = (at: Millis, now: Millis): Timer => {
     const delay = Math.min(at - now, LIMITS.longestTimer)
     const scope = new CancellationScope({ cancellable: true })
     void scope.run(() => sleep(delay, { summary: 'next due time' })).then(ring, ignoreCancellation)
@@ -211,7 +211,7 @@ function ignoreCancellation(error: unknown): void {
   if (!isCancellation(error)) throw error
 }
 
-/** A due effect, between two steps or without a run: a stop does not cut it, for it belongs to no run. */
+/** Runs a due effect, between two steps or without a run: a stop does not interrupt it, for it belongs to no run. */
 async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
   const called = await callActivity(host, {
     name: 'runEffect',
@@ -223,7 +223,7 @@ async function runEffect(host: ThreadHost, effectId: string): Promise<void> {
   if (called.kind === 'interrupted') return
   if (called.kind === 'failed') {
     host.update((control) => giveUpEffect(control, effectId))
-    // Nothing else may follow for months. If this fails too, the next settle tells.
+    // The thread may be idle for months after this, so a settle stores it now; if that fails too, the next one does.
     return settle(host, { ending: null, close: null })
   }
   const { answer } = called

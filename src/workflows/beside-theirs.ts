@@ -1,4 +1,4 @@
-/** The sandbox door of a worker that has workflows of its user too: those and `agentThread`, and nothing to re-export by hand. */
+/** The sandbox door of a worker that also has workflows of its user: it exports those and `agentThread`. */
 import * as theirs from './their-workflows.js'
 
 export * from './their-workflows.js'
@@ -7,7 +7,7 @@ export { agentThread } from './agent-thread.js'
 const named: Readonly<Record<string, unknown>> = { ...theirs }
 const own = named['default']
 
-/** Their workflow of any name, if they have one; seen from an ES module, one of CommonJS is within its own default. */
+/** The user's default workflow, if there is one; an ES module sees that of a CommonJS module inside its `default`. */
 export default typeof own === 'function' ? own : innerDefault(own)
 
 function innerDefault(module: unknown): unknown {

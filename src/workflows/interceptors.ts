@@ -2,15 +2,15 @@ import { workflowInfo } from '@temporalio/workflow'
 import type { WorkflowInterceptors } from '@temporalio/workflow'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 
-/** Names that begin so are the SDK's own; it throws for one that is sent to a workflow with a default handler. */
+/** The SDK reserves names with this prefix, and throws if such a signal comes to a workflow with a default handler. */
 const RESERVED = '__temporal_'
 
-/** What such a signal is called from here on: no handler knows it, so it is recorded and skipped. */
+/** The new name of such a signal: it has no handler, so the signal is recorded and skipped. */
 const UNKNOWN = 'reserved'
 
 /**
- * Renames signals of reserved names before the SDK sees them, for one would fail the workflow task for ever (T10). Only in
- * threads: a user's workflow in the same worker behaves as it always did.
+ * Renames signals of reserved names before the SDK sees them, for one would fail the workflow task for ever (T10). It does so
+ * only in threads, and leaves workflows of the user in the same worker alone.
  */
 export function interceptors(): WorkflowInterceptors {
   if (workflowInfo().workflowType !== THREAD_WORKFLOW) return {}

@@ -91,7 +91,7 @@ export function performForOthers(host: ThreadHost, action: OthersAction): Promis
   }
 }
 
-/** Copies what the parent gets into its store, whenever that takes it; the announcement follows (T7). */
+/** Writes the report into the parent's store, and repeats that until it succeeds; the announcement follows (T7). */
 async function deliverReport(host: ThreadHost, due: DueReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
@@ -124,7 +124,7 @@ async function storeReport(
   return called.kind === 'answered' ? called.answer : null
 }
 
-/** Tells the parent that its store holds the report; acknowledged before this thread goes on or closes. */
+/** Signals the parent that the report is in its store; acknowledged before this thread goes on or closes. */
 async function announceReport(host: ThreadHost, report: ChildReport): Promise<void> {
   const { parent } = host.control.start
   if (parent === undefined) return
@@ -134,7 +134,7 @@ async function announceReport(host: ThreadHost, report: ChildReport): Promise<vo
   host.update((control) => applyAnnouncement(control, taken))
 }
 
-/** Tells another thread's workflow what this thread did to it; its rows say so already (T2). */
+/** Sends an outbound signal: an operation on another thread, which is in that thread's rows already (T2). */
 async function sendOutbound(host: ThreadHost, signal: OutboundSignal): Promise<void> {
   const message = createOutboundMessage(host.control, signal)
   const thread = getExternalWorkflowHandle(signal.to)
@@ -144,12 +144,12 @@ async function sendOutbound(host: ThreadHost, signal: OutboundSignal): Promise<v
   host.update(removeOutbound)
 }
 
-/** What the SDK calls a signal that the other thread's run cannot take any more: its next run will. */
+/** The SDK's failure type for a signal that exceeds the number which the run of the other thread can take; its next run can. */
 const REFUSED = 'SignalCountLimitExceeded'
 
 /**
- * Sends something to another thread and awaits that it is taken. A thread that is gone takes nothing, and needs no telling;
- * one whose run has taken all the signals that it can is asked again, until it has continued as new.
+ * Sends a signal or cancellation to another thread and awaits the acknowledgement. A thread that is gone needs none. If the run
+ * of the other thread can take no more signals, sending is repeated until that thread has continued as new.
  */
 async function sendUntilTaken(send: () => Promise<void>): Promise<'delivered' | 'gone'> {
   for (;;) {
@@ -167,7 +167,7 @@ async function sendUntilTaken(send: () => Promise<void>): Promise<'delivered' | 
 /** `agentThread`, by the shape that a parent starts it in: its module imports this one. */
 type ThreadWorkflow = (start: ThreadStart) => Promise<ThreadResult>
 
-/** What is known of a child that is to be started. */
+/** A child that is to be started. */
 interface StartedChild {
   readonly child: PreparedChild
   /** The call that it answers. */
@@ -192,7 +192,7 @@ async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise
   host.update((control) => applyDeferredStart(control, deferred, { isObserved, now: Date.now() }))
 }
 
-/** Whether its close event will reach this Temporal run; "already started" counts as started. */
+/** Starts a child; "already started" counts as started. Returns whether its close event will reach this Temporal run. */
 async function startThread(host: ThreadHost, { child, callId }: StartedChild): Promise<boolean> {
   const { reference, agent } = child
   const { store } = host.control.start
@@ -201,7 +201,7 @@ async function startThread(host: ThreadHost, { child, callId }: StartedChild): P
       workflowId: reference,
       args: [childStart(host.control, { child, callId })],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      // It has none from its parent: continue-as-new alone hands it on.
+      // A child does not inherit it: only continue-as-new passes it on.
       workflowTaskTimeout: LIMITS.workflowTask,
       memo: { agent, ...(store !== undefined && { [STORE_MEMO]: store }) },
       ...childLabels(host.control, child),
@@ -209,7 +209,7 @@ async function startThread(host: ThreadHost, { child, callId }: StartedChild): P
     void awaitClose(host, reference, handle)
     return true
   } catch (error) {
-    // After a reset the child of the first try is still there: it has its message and will report.
+    // After a reset the child of the first start still exists: it has its message and will report.
     if (error instanceof WorkflowExecutionAlreadyStartedError) return false
     throw error
   }
@@ -229,7 +229,7 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
   }
 }
 
-/** The close event answers for a child that ends without a report; one that reported is no longer owed by then. */
+/** Awaits the close event, which answers for a child that ends without a report; after a report the child owes nothing. */
 async function awaitClose(
   host: ThreadHost,
   reference: string,
@@ -245,7 +245,7 @@ function closeStatus(error: unknown): string {
   return error.cause instanceof TerminatedFailure ? 'terminated' : 'failed'
 }
 
-/** Sends the message that is in the child's store. One that is gone is answered for (T7). */
+/** Signals the message, which is in the child's store. If the child is gone, its close answers the call (T7). */
 async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise<void> {
   const { id: callId, reference, messageId, role } = call
   const message: QueueMessage = { messageId, role, from: 'parent', invocation: callId }
@@ -259,7 +259,7 @@ async function sendMessage(host: ThreadHost, call: CallIn<'addressed'>): Promise
   )
 }
 
-/** Passes an interrupt on to the children that a call waits for. */
+/** Forwards a stop to the children that a call waits for. */
 async function stopChildren(
   host: ThreadHost,
   { id }: CallIn<'waiting'>,
@@ -273,7 +273,7 @@ async function stopChildren(
   host.update((control) => markStopForwarded(control, id, references))
 }
 
-/** Ends a child that nobody waits for any more. */
+/** Cancels a child whose call has timed out. */
 async function cancelTimedOut(
   host: ThreadHost,
   { id }: CallIn<'reported'>,
@@ -283,7 +283,7 @@ async function cancelTimedOut(
   host.update((control) => markChildCancelled(control, id, reference))
 }
 
-/** The cascade of terminate: acknowledged before the parent closes. */
+/** Cancels a child of a closing thread; acknowledged before the thread closes. */
 async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
   await sendUntilTaken(() => getExternalWorkflowHandle(reference).cancel())
   host.update((control) => removeFromCascade(control, reference))
@@ -292,11 +292,11 @@ async function cancelChild(host: ThreadHost, reference: string): Promise<void> {
 /** A child as its parent starts it. */
 interface Labelled {
   readonly agent: string
-  /** Its thread id: what its own name is, is content. */
+  /** Its thread id; its own name is content. */
   readonly reference: string
 }
 
-/** What the Temporal UI writes beside a child: registered names and ids, never content (T5). */
+/** The labels of a child in the Temporal UI: registered names and ids, never content (T5). */
 function childLabels(
   { threadId, start }: ThreadControl,
   { agent, reference }: Labelled,
@@ -310,7 +310,7 @@ function childLabels(
   return { staticSummary: agent, staticDetails: lines.join('  \n') }
 }
 
-/** Nobody gave a subagent its variables in time: the store says so, unless they came after all. */
+/** Stores that the variables of a subagent did not come in time, unless the store has them after all. */
 async function expireChild(host: ThreadHost, child: DeferredChild): Promise<void> {
   const { requestId } = child
   const called = await callActivity(host, {

@@ -12,8 +12,8 @@ import type { ThreadHost } from './thread-host.js'
 type Ends = Pick<Extract<Action, { readonly kind: 'settle' }>, 'ending' | 'close'>
 
 /**
- * Ends the run, or the thread, in the store, and tells of effects that were given up and of children that are gone. Nothing
- * follows an end that is not stored: where the store fails for a day it is asked again, until it has taken it (T8).
+ * Finalizes the run, or the thread, in the store, with effects that were given up and children that are gone. The thread does
+ * not go on before its end is stored: where the store fails for a day, the settle is repeated until it succeeds (T8).
  */
 export async function settle(host: ThreadHost, ends: Ends): Promise<void> {
   const { ending } = ends
@@ -23,8 +23,8 @@ export async function settle(host: ThreadHost, ends: Ends): Promise<void> {
 }
 
 /**
- * One that ends nothing is not waited for: the next one tells of effects; of children that are gone whoever writes to them
- * finds out.
+ * A settle that ends neither run nor thread is not repeated: the next one stores the effects, and a message to a child that is
+ * gone finds it closed.
  */
 async function trySettle(
   host: ThreadHost,
@@ -68,11 +68,11 @@ async function trySettle(
 
 function summaryOf(
   { ending, close }: { readonly ending: Ending | null; readonly close: ThreadClose | null },
-  tellsClosed: boolean,
+  closesChildren: boolean,
 ): string {
   if (close !== null) return `close: ${close.outcome}`
   if (ending !== null) return 'end of run'
-  return tellsClosed ? 'subagent closed' : 'effect given up'
+  return closesChildren ? 'subagent closed' : 'effect given up'
 }
 
 function runEnd({ control }: ThreadHost, ending: Ending, tools: readonly string[]): RunEnd | null {

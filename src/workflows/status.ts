@@ -8,7 +8,7 @@ import type { ThreadHost } from './thread-host.js'
 /** The server terminates a workflow with a larger value. */
 const SEARCH_ATTRIBUTE_BYTES = 2000
 
-/** What the Temporal UI shows of a thread: agent, status, step, tool; registered names only, never content (T5). */
+/** Shows the thread in the Temporal UI: agent, status, step, tool; registered names only, never content (T5). */
 export function showStatus(host: ThreadHost): void {
   const { control } = host
   setCurrentDetails(detailsOf(control))
@@ -34,7 +34,7 @@ function detailsOf(control: ThreadControl): string {
   return lines.join('  \n')
 }
 
-/** Only those that the start input names: an unregistered one fails the workflow task for ever. */
+/** Only the attributes that the start input names: an unregistered one fails the workflow task for ever. */
 function searchAttributesOf(control: ThreadControl): Readonly<Record<string, string[]>> {
   const { start } = control
   const values: Record<string, string[]> = {
@@ -50,7 +50,7 @@ function searchAttributesOf(control: ThreadControl): Readonly<Record<string, str
   return Object.fromEntries(Object.entries(values).filter(([name]) => named.includes(name)))
 }
 
-/** As many as the server takes: for more it would terminate the workflow. The store has them all. */
+/** As many values as the server takes: with more it would terminate the workflow. The store has all of them. */
 function fitting(values: readonly string[]): string[] {
   const taken: string[] = []
   for (const value of values) {

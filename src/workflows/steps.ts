@@ -40,7 +40,7 @@ import type { ThreadHost } from './thread-host.js'
 /** A worker that dies or fails again and again is retried for some two minutes. */
 const REMOTE_ATTEMPTS = 10
 
-/** Of another worker's activity: ten attempts in some two minutes. */
+/** The growth of the retry interval that makes ten attempts in some two minutes. */
 const REMOTE_RETRY_GROWTH = 2
 
 /** The activities of a step. */
@@ -48,7 +48,7 @@ type StepActivity = 'callModel' | 'executeTool' | 'prepareChild' | 'prepareMessa
 
 type Called<N extends StepActivity> = Awaited<ReturnType<typeof callActivity<N>>>
 
-/** What is done for a step: its model call and its tool calls. */
+/** Actions of a step: its model call and its tool calls. */
 type StepAction = Extract<
   Action,
   {
@@ -63,7 +63,7 @@ type StepAction = Extract<
   }
 >
 
-/** Carries out an action of a step and applies what came of it. */
+/** Carries out an action of a step and applies its outcome. */
 export function performStep(host: ThreadHost, action: StepAction): Promise<void> {
   switch (action.kind) {
     case 'callModel':
@@ -83,7 +83,7 @@ export function performStep(host: ThreadHost, action: StepAction): Promise<void>
   }
 }
 
-/** Phases 1 to 4 of a step: the queue as it is now goes into it, and what arrives meanwhile waits for the next one. */
+/** Phases 1 to 4 of a step: it drains the queue as it is now; items that come during the call wait for the next step. */
 async function callModel(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callModel' }>,
@@ -142,7 +142,7 @@ function drainItem(entry: QueueEntry): DrainItem[] {
   return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
 }
 
-/** The nested step of a prompt that was called as a tool: its model call; its calls are on top of that call then. */
+/** The model call of a prompt that was called as a tool; its calls nest in that tool call. */
 async function callPrompt(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callPrompt' }>,
@@ -186,7 +186,7 @@ async function callPrompt(
   )
 }
 
-/** A function tool, or a name that the plan does not have: the activity says what it is. */
+/** Runs a function tool, or finds the kind of a name that the plan does not have. */
 async function executeTool(
   host: ThreadHost,
   work: Extract<Action, { readonly kind: 'executeTool' }>,
@@ -207,7 +207,7 @@ async function executeTool(
   applyAnswer(host, call.id, called)
 }
 
-/** The plan does not say how long a queued tool may take: its own limit, which the activity knows, ends it. */
+/** The limit of a queued tool is not in the plan: the activity knows it, and applies it. */
 function timeLimit({ call, tool }: CallWork): number {
   if (tool?.kind === 'function') return tool.timeout
   return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
@@ -242,7 +242,7 @@ async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
   applyAnswer(host, work.call.id, called)
 }
 
-/** The second half of a call that did not end with its own activity: children, a frame or a person have answered. */
+/** The second half of a call that did not end with its own activity: children, a frame or a response have completed it. */
 async function completeCall(
   host: ThreadHost,
   { by, ...work }: Extract<Action, { readonly kind: 'completeCall' }>,
@@ -316,8 +316,8 @@ function applyToolAnswer(control: ThreadControl, callId: string, answer: Answer)
 }
 
 /**
- * A tool in another language: ids go there, and nothing of what comes back is read (T5). However its activity ends, the
- * store says what came of it; one that a stop or terminate has cut is closed with its run.
+ * A tool in another language: its activity gets ids only, and its result is not read (T5). However the activity ends, the store
+ * has the outcome; a call that a stop or terminate has interrupted is closed with its run.
  */
 async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'>): Promise<void> {
   const { control, level } = host
@@ -346,7 +346,7 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
   host.update((current) => applyRemoteReturn(current, id))
 }
 
-/** A cut needs nothing: the state says why, and the settle closes what is open. No answer for good ends the run. */
+/** After an interruption the state has the cause, and the settle closes the open calls. A failure for good ends the run. */
 function applyMissingAnswer(
   host: ThreadHost,
   called: Exclude<Called<StepActivity>, { readonly kind: 'answered' }>,

@@ -1,2 +1,2 @@
-/** Where a user's workflows are in a bundle that has threads beside them: the bundler puts their module in the place of this one. */
+/** A placeholder: in a bundle with workflows of the user, the bundler puts the user's module in its place. */
 export const theirs = undefined

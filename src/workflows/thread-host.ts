@@ -45,9 +45,9 @@ export interface ThreadHost {
   /** Changes the control state. */
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
-  /** Runs something that a stop or terminate may cut. */
+  /** Runs something that a stop or terminate may cancel. */
   cancellable<T>(work: () => Promise<T>, by: Interruption): Promise<T>
-  /** Cuts what is in flight, if this cuts it. */
+  /** Cancels the work in flight, if this interrupts it. */
   interrupt(by: Interruption): void
   beginAction(now: Millis): void
 }
@@ -85,7 +85,7 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
     countSignal: () => {
       signals += 1
     },
-    // One scope until it is cut, for each would stay with the run's own: what is over in it is not cut again.
+    // One scope serves until it is cancelled, since each new one would stay in memory with the run's root scope.
     cancellable: (work, by) => {
       if (scope === null || scope.consideredCancelled) scope = new CancellationScope({ cancellable: true })
       cutBy = by
@@ -115,8 +115,8 @@ const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
 const snapshotQuery = defineQuery<ControlSnapshot>(QUERIES.snapshot)
 
 /**
- * Registers the handlers, before the first await. Signals have one handler for all names: with one each, those that wait
- * for a run's first task would be taken name by name and not in their order (T3). It is synchronous, checks the shape,
+ * Registers the handlers of signals and the query. Signals have one handler for all names: with one each, the signals that wait
+ * for a run's first task would come name by name and not in their order (T3). The handler is synchronous, checks the shape,
  * records and skips what is wrong, and never throws (T10).
  */
 function takeMessages(host: ThreadHost, root: CancellationScope): void {
@@ -132,7 +132,7 @@ function takeMessages(host: ThreadHost, root: CancellationScope): void {
   interruptOnCancel(host, root)
 }
 
-/** T8: a run whose first task brings the cancellation knows of it before it acts, or continues as new without it. */
+/** T8: a cancellation in the first task of a run counts before the run acts, or it would continue as new without it. */
 function interruptOnCancel(host: ThreadHost, root: CancellationScope): void {
   const terminate = (): void => {
     host.update((control) => ({ ...control, terminating: true }))
@@ -147,9 +147,9 @@ const removeQueuedUpdate = defineUpdate<void, [RemoveQueued]>(UPDATES.removeQueu
 const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
 
 /**
- * Registers the updates: one answers a request, one takes back what waits. One that is refused (as `Request.NotFound` or
- * `Request.Invalid`; a removal as `Item.NotFound` or `Item.Invalid`) leaves no trace, and both are synchronous: what was
- * accepted is in the state before anything else happens (T10).
+ * Registers the updates: one responds to a request, one removes a queued item. A refused update (`Request.NotFound` or
+ * `Request.Invalid`; for a removal `Item.NotFound` or `Item.Invalid`) leaves no trace. Both are synchronous: an accepted update
+ * is in the state before anything else happens (T10).
  */
 function takeAnswers(host: ThreadHost): void {
   setHandler(

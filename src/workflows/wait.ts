@@ -17,7 +17,7 @@ import { callActivity } from './activities.js'
 import type { ThreadHost } from './thread-host.js'
 import type { Millis } from '../protocol/time.js'
 
-/** Waits until the state changes, or until the time that an activity has asked for. */
+/** Waits until the state changes, or until the time at which an activity is to be repeated. */
 export function waitFor(
   host: ThreadHost,
   action: Waits | Extract<Action, { readonly kind: 'waitUntil' }>,
@@ -28,19 +28,19 @@ export function waitFor(
 type Waits = Extract<Action, { readonly kind: 'wait' | 'awaitChildren' | 'awaitAnswer' | 'awaitModel' }>
 
 /**
- * Waits until the state changes. No timer of its own, unless a call has a timeout, or a child is owed that this Temporal run
- * cannot see closing: then it is looked for, so that no way for a child to end leaves this thread waiting (T7).
+ * Waits until the state changes. It sets a timer only for the timeout of a call, or for the check of a child whose close event
+ * does not reach this Temporal run, so that no way for a child to end leaves this thread waiting (T7).
  */
 async function waitForSomething(host: ThreadHost, action: Waits): Promise<void> {
   const { control } = host
-  const changed = (): boolean => host.control !== control || tookMany(host)
+  const isChanged = (): boolean => host.control !== control || tookMany(host)
   const deadline = action.kind === 'awaitChildren' ? action.call.wait.deadline : null
   const checkAt = nextCheckAt(control)
   const at = Math.min(deadline ?? Infinity, checkAt ?? Infinity)
-  if (at === Infinity) return condition(changed)
+  if (at === Infinity) return condition(isChanged)
   const timer = { summary: at === deadline ? 'timeout of a subagent' : 'look for children' }
   const delay = Math.min(Math.max(1, at - Date.now()), LIMITS.longestTimer)
-  if (await condition(changed, delay, timer)) return
+  if (await condition(isChanged, delay, timer)) return
   if (action.kind === 'awaitChildren')
     host.update((current) => expireWait(current, action.call.id, Date.now()))
   if (checkAt !== null && checkAt <= Date.now()) await lookForChildren(host)
@@ -63,21 +63,21 @@ async function lookForChildren(host: ThreadHost): Promise<void> {
   } = called.kind === 'answered' ? called.answer : { closed: [] }
   const now = Date.now()
   host.update((current) => {
-    const told = missed.reduce((next, report) => acceptReport(next, report, now), current)
-    // The others are due, so that the next wait looks for them.
-    return applyChildChecks(told, references.slice(0, looked), closed, now)
+    const reported = missed.reduce((next, report) => acceptReport(next, report, now), current)
+    // The remaining ones are still due: the next wait checks them.
+    return applyChildChecks(reported, references.slice(0, looked), closed, now)
   })
 }
 
-/** Waits as long as an activity asked for. Messages do not cut it, a stop and a terminate do. */
+/** Waits for the time that an activity asked for. A stop or a terminate ends the wait early, messages do not. */
 async function waitForResource(host: ThreadHost, until: Millis): Promise<void> {
   const now = Date.now()
   host.beginAction(now)
-  // A subagent that has its variables starts meanwhile.
-  const cut = (): boolean =>
+  // A deferred subagent whose variables have come starts during the wait.
+  const isInterrupted = (): boolean =>
     endingOf(host.control) !== null || nextDeferredAction(host.control) !== null || tookMany(host)
   const delay = Math.min(until - now, LIMITS.longestTimer)
-  if (delay > 0 && (await condition(cut, delay, { summary: 'wait for a resource' }))) return
+  if (delay > 0 && (await condition(isInterrupted, delay, { summary: 'wait for a resource' }))) return
   host.update(endWait)
 }
 

@@ -128,7 +128,7 @@ async function isDeferredChild(db: Reader, { id, parent_thread_id: parent }: Thr
 /** The warning for a thread that has closed since the call opened it (R3). */
 const THREAD_CLOSED: Fact = fact('runtime.warning', {
   code: 'thread_closed',
-  message: 'What a tool did to another thread was dropped: that thread was closed meanwhile.',
+  message: 'What a tool did to another thread was dropped, because that thread was closed.',
 })
 
 async function isOpen(db: Reader, threadId: string): Promise<boolean> {
