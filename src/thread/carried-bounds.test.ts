@@ -13,53 +13,53 @@ import { scheduleEffect } from './operations.js'
 import { keepEarlyReport } from './reset.js'
 import { stepOf } from './run.js'
 
-const repeated = <T>(count: number, make: (index: number) => T): readonly T[] =>
+const repeat = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index))
-const padded = (index: number, length: number): string => `${index}`.padEnd(length, 'x')
+const pad = (index: number, length: number): string => `${index}`.padEnd(length, 'x')
 
 /** As full as each bound allows, at once. */
 function fullThread(): ThreadControl {
-  const name = padded(0, LIMITS.nameLength)
+  const name = pad(0, LIMITS.nameLength)
   const usage = { inputTokens: 9e9, outputTokens: 9e9, cachedInputTokens: 9e9, cost: 9e9 }
-  const calls = repeated(LIMITS.toolCallsPerAnswer, (index) => ({ id: `call_250_250_${index}`, name }))
+  const calls = repeat(LIMITS.toolCallsPerAnswer, (index) => ({ id: `call_250_250_${index}`, name }))
   const answer = { type: 'answered', text: true, calls, usage, plan: largestPlan() } as const
   const called = { side: 'a', asked: false, toolFirst: false, drain: [] } as const
   const control = applyModelAnswer({ ...started(), queue: [], queueBytes: 0 }, called, answer, NOW)
-  const messages = repeated(LIMITS.queuedItems, (index) => ({
-    messageId: padded(index, LIMITS.messageIdLength),
+  const messages = repeat(LIMITS.queuedItems, (index) => ({
+    messageId: pad(index, LIMITS.messageIdLength),
     role: 'assistant',
   }))
   const queued = messages.reduce<ThreadControl>((next, input) => acceptMessage(next, input, NOW), control)
-  const reported = repeated(
-    LIMITS.openChildren,
-    (index) => `${padded(index, 36)}:report:1`,
-  ).reduce<ThreadControl>((next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }), queued)
-  const scheduled = repeated(LIMITS.effects, (index) => padded(index, 36)).reduce<ThreadControl>(
+  const reported = repeat(LIMITS.openChildren, (index) => `${pad(index, 36)}:report:1`).reduce<ThreadControl>(
+    (next, id) => enqueue(next, { kind: 'report', id, queuedAt: NOW }),
+    queued,
+  )
+  const scheduled = repeat(LIMITS.effects, (index) => pad(index, 36)).reduce<ThreadControl>(
     (next, id) => scheduleEffect(next, { id, dueAt: NOW }),
     reported,
   )
-  const facts = repeated(LIMITS.waitingFacts, (index) =>
+  const facts = repeat(LIMITS.waitingFacts, (index) =>
     fact(
       'runtime.warning',
       { code: 'queue_full', message: 'The queue holds 1000 items; this one was refused.' },
-      { messageId: padded(index, LIMITS.messageIdLength) },
+      { messageId: pad(index, LIMITS.messageIdLength) },
     ),
   )
-  const givenUp = repeated(LIMITS.givenUpEffects, (index) => padded(index, 36))
-  const opened = repeated(10, openChild)
-  const early = repeated(LIMITS.openChildren, (index) => ({
-    ...{ reference: padded(index, LIMITS.threadIdLength), report: 1, kind: 'result' as const },
-    invocations: [padded(index, LIMITS.messageIdLength)],
+  const givenUp = repeat(LIMITS.givenUpEffects, (index) => pad(index, 36))
+  const opened = repeat(10, openChild)
+  const early = repeat(LIMITS.openChildren, (index) => ({
+    ...{ reference: pad(index, LIMITS.threadIdLength), report: 1, kind: 'result' as const },
+    invocations: [pad(index, LIMITS.messageIdLength)],
   })).reduce<ThreadControl>(keepEarlyReport, scheduled)
   return {
     ...withFacts(early, ...facts),
     givenUp,
     children: [
       ...opened,
-      ...repeated(90, deferred),
-      ...repeated(LIMITS.closedChildren, (index) => ({
+      ...repeat(90, createDeferred),
+      ...repeat(LIMITS.closedChildren, (index) => ({
         state: 'closed' as const,
-        reference: padded(index, 36),
+        reference: pad(index, 36),
         status: 'terminated',
       })),
     ],
@@ -70,11 +70,11 @@ function fullThread(): ThreadControl {
 function openChild(index: number): OpenChild {
   return {
     state: 'open',
-    reference: padded(index, 36),
+    reference: pad(index, 36),
     resumable: true,
     owes: [
       { callId: 'call_250_250_127', isGrouped: true },
-      ...repeated(LIMITS.invocationsPerChild, (call) => ({
+      ...repeat(LIMITS.invocationsPerChild, (call) => ({
         callId: `call_250_250_${call}`,
         isGrouped: false,
       })),
@@ -86,11 +86,11 @@ function openChild(index: number): OpenChild {
   }
 }
 
-function deferred(index: number): DeferredChild {
-  const reference = padded(index, 36)
+function createDeferred(index: number): DeferredChild {
+  const reference = pad(index, 36)
   const child = {
     reference,
-    agent: padded(index, LIMITS.nameLength),
+    agent: pad(index, LIMITS.nameLength),
     messageId: `${reference}:first`,
     resumable: true,
   }
@@ -102,7 +102,7 @@ function deferred(index: number): DeferredChild {
 
 function largestPlan(): Plan {
   const filler = LIMITS.planBytes - JSON.stringify(plan()).length
-  return plan({}, { digest: padded(0, filler) })
+  return plan({}, { digest: pad(0, filler) })
 }
 
 const full = fullThread()

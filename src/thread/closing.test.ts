@@ -22,11 +22,11 @@ const resumable = (patch: Partial<ThreadControl> = {}): ThreadControl => idleCon
 const single = (patch: Partial<ThreadControl> = {}): ThreadControl =>
   idleControl({ parent, resumable: false }, patch)
 const ended = { run: run({ ending: ENDED }), runs: 1, invocations: ['pc'] }
-const asked = (control: ThreadControl, id: string): ThreadControl =>
+const acceptFromParent = (control: ThreadControl, id: string): ThreadControl =>
   acceptMessage(control, { messageId: id, from: 'parent', invocation: `call-${id}` }, NOW)
 
 /** Carries out what only tells and settles, until something else comes; `during` happens in the first action of a kind. */
-function ends(
+function runToEnd(
   control: ThreadControl,
   world: {
     readonly answer?: DeliverReportAnswer
@@ -40,7 +40,7 @@ function ends(
   let current = advance(control)
   for (let turn = 0; turn < 50; turn += 1) {
     const action = nextAction(current)
-    const name = performed(action)
+    const name = describeEnd(action)
     if (name === null) return { control: current, told }
     const queued = current.queue.length
     current = during[action.kind]?.(current) ?? current
@@ -56,7 +56,7 @@ function ends(
   throw new Error('Expected an end, got none.')
 }
 
-function performed(action: Action): string | null {
+function describeEnd(action: Action): string | null {
   switch (action.kind) {
     case 'deliverReport': {
       const { ending, invocations, closes } = action.due
@@ -75,43 +75,45 @@ function performed(action: Action): string | null {
   }
 }
 
-const terminated = (control: ThreadControl): ThreadControl => ({ ...control, terminating: true })
+const terminate = (control: ThreadControl): ThreadControl => ({ ...control, terminating: true })
 
 describe('a child that closes after its session', () => {
   const last = ['deliver session_stop pc closes', 'settle session_stop completed']
 
   test('T7 it reports, settles, announces, tells its children, and only then closes', () => {
     const grandchild = openChildOf('k', { resumable: true, invocations: [] })
-    const { told } = ends(single({ ...ended, children: [grandchild] }))
+    const { told } = runToEnd(single({ ...ended, children: [grandchild] }))
     expect(told).toEqual([...last, 'announce 1 pc closes', 'cancel k', 'close completed'])
   })
 
   test('T7 it closes by itself when its parent is gone', () => {
-    expect(ends(single(ended), { answer: { type: 'parent_gone' } }).told).toEqual([
+    expect(runToEnd(single(ended), { answer: { type: 'parent_gone' } }).told).toEqual([
       ...last,
       'close completed',
     ])
-    const { told } = ends(single(ended), { parent: 'gone' })
+    const { told } = runToEnd(single(ended), { parent: 'gone' })
     expect(told).toEqual([...last, 'announce 1 pc closes', 'close completed'])
   })
 
   test('T7 what came while it closed is named by its report', () => {
     for (const kind of ['deliverReport', 'settle'] as const) {
-      const { told } = ends(single(ended), {
-        during: { [kind]: (control: ThreadControl) => asked(control, 'm') },
+      const { told } = runToEnd(single(ended), {
+        during: { [kind]: (control: ThreadControl) => acceptFromParent(control, 'm') },
       })
       expect(told.at(-2), kind).toBe('announce 1 pc,call-m closes')
     }
   })
 
   test('T8 a second settle rejects what came behind the announcement', () => {
-    const { told } = ends(single(ended), { during: { announceReport: (control) => asked(control, 'm') } })
+    const { told } = runToEnd(single(ended), {
+      during: { announceReport: (control) => acceptFromParent(control, 'm') },
+    })
     expect(told).toEqual([...last, 'announce 1 pc closes', 'settle - completed', 'close completed'])
   })
 
   test('T7 a stop while a provider is waited for ends it', () => {
     const waiting = single({ run: run({ waitUntil: NOW + 1000 }), invocations: ['pc'] })
-    expect(ends(acceptStop(waiting, undefined)).told).toEqual([
+    expect(runToEnd(acceptStop(waiting, undefined)).told).toEqual([
       'deliver stopped pc closes',
       'settle stopped failed',
       'announce 1 pc closes',
@@ -124,28 +126,31 @@ describe('a resumable child', () => {
   const reported = ['deliver session_stop pc', 'settle session_stop -', 'announce 1 pc']
 
   test('T7 it reports, settles, announces, and waits', () => {
-    const { control, told } = ends(resumable(ended))
+    const { control, told } = runToEnd(resumable(ended))
     expect(told).toEqual(reported)
     expect(nextAction(control)).toEqual({ kind: 'wait' })
     expect(control).toMatchObject({ report: null, reports: 1, invocations: [] })
   })
 
   test('T7 the next invocation gets a run and a report of its own', () => {
-    const { control, told } = ends(asked(resumable(ended), 'm'))
+    const { control, told } = runToEnd(acceptFromParent(resumable(ended), 'm'))
     expect(told).toEqual(reported)
     expect(nextAction(control)).toMatchObject({ kind: 'callModel', drain: [{ invocation: 'call-m' }] })
     const second = { ...control, queue: [], invocations: ['call-m'], run: run({ ending: ENDED }) }
-    expect(ends(second).told[2]).toBe('announce 2 call-m')
+    expect(runToEnd(second).told[2]).toBe('announce 2 call-m')
   })
 
   test('T7 a run that nobody asked for and no session tool ended says nothing', () => {
     const alone = run({ ending: { reason: 'stop_on_response', outcome: 'completed', sessionCall: null } })
-    expect(ends(resumable({ run: alone })).told).toEqual(['settle stop_on_response -'])
+    expect(runToEnd(resumable({ run: alone })).told).toEqual(['settle stop_on_response -'])
   })
 
   test('T7 a stop while a provider is waited for is reported, what waits behind it too', () => {
-    const waiting = asked(resumable({ run: run({ waitUntil: NOW + 1000 }), invocations: ['pc'] }), 'm')
-    const { control, told } = ends(acceptStop(waiting, undefined))
+    const waiting = acceptFromParent(
+      resumable({ run: run({ waitUntil: NOW + 1000 }), invocations: ['pc'] }),
+      'm',
+    )
+    const { control, told } = runToEnd(acceptStop(waiting, undefined))
     expect(told).toEqual([
       'deliver stopped pc',
       'settle stopped -',
@@ -155,30 +160,34 @@ describe('a resumable child', () => {
     ])
     expect(control).toMatchObject({ stopped: true, queue: [{ id: 'm' }] })
     // Somebody lets it go on: the message is read, and nobody waits for what comes of it.
-    expect(ends({ ...control, stopped: false, queue: [], run: run() }).told).toEqual([])
+    expect(runToEnd({ ...control, stopped: false, queue: [], run: run() }).told).toEqual([])
   })
 
   test('T7 an invocation behind the stop gets its run', () => {
     const stopping = acceptStop(resumable({ run: run(), invocations: ['pc'] }), undefined)
-    const { control, told } = ends(asked(stopping, 'm'))
+    const { control, told } = runToEnd(acceptFromParent(stopping, 'm'))
     expect(told).toEqual(['deliver stopped pc', 'settle stopped -', 'announce 1 pc'])
     expect(nextAction(control).kind).toBe('callModel')
   })
 
   test('T7 a message that waits for its first step is parked by a stop and answered for', () => {
-    const control = acceptStop(asked(resumable(), 'm'), undefined)
-    expect(ends(control).told).toEqual(['deliver stopped call-m', 'announce 1 call-m'])
+    const control = acceptStop(acceptFromParent(resumable(), 'm'), undefined)
+    expect(runToEnd(control).told).toEqual(['deliver stopped call-m', 'announce 1 call-m'])
   })
 
   test('T7 a message that was removed while idle is answered for', () => {
-    const stopped = asked(resumable(), 'm')
+    const stopped = acceptFromParent(resumable(), 'm')
     const removed = applyOperations(stopped, [{ kind: 'remove_queued', id: 'm' }], NOW)
-    expect(ends(removed).told).toEqual(['deliver hook_blocked call-m', 'announce 1 call-m'])
+    expect(runToEnd(removed).told).toEqual(['deliver hook_blocked call-m', 'announce 1 call-m'])
   })
 
   test('T7 a run that was blocked for a day answers for what it could not drain', () => {
-    const control = applyActivityFailure(advance(asked(resumable(), 'm')), 'timed_out')
-    expect(ends(control).told).toEqual(['settle blocked -', 'deliver blocked call-m', 'announce 1 call-m'])
+    const control = applyActivityFailure(advance(acceptFromParent(resumable(), 'm')), 'timed_out')
+    expect(runToEnd(control).told).toEqual([
+      'settle blocked -',
+      'deliver blocked call-m',
+      'announce 1 call-m',
+    ])
   })
 
   test('T7 a run that lacks a variable reports, and a second time only for its session', () => {
@@ -196,21 +205,21 @@ describe('a resumable child', () => {
       answer,
       NOW,
     )
-    const { control, told } = ends(blocked)
+    const { control, told } = runToEnd(blocked)
     expect(told).toEqual(['deliver blocked pc', 'settle blocked -', 'announce 1 pc'])
     expect(control).toMatchObject({ stopped: true, request: { id: 'v' } })
-    expect(ends({ ...control, stopped: false, run: run({ ending: ENDED }) }).told[0]).toBe(
+    expect(runToEnd({ ...control, stopped: false, run: run({ ending: ENDED }) }).told[0]).toBe(
       'deliver session_stop ',
     )
   })
 
   test('T7 it closes by itself when its parent is gone', () => {
-    expect(ends(resumable(ended), { answer: { type: 'parent_gone' } }).told).toEqual([
+    expect(runToEnd(resumable(ended), { answer: { type: 'parent_gone' } }).told).toEqual([
       'deliver session_stop pc',
       'settle session_stop terminated',
       'close terminated',
     ])
-    expect(ends(resumable(ended), { parent: 'gone' }).told).toEqual([
+    expect(runToEnd(resumable(ended), { parent: 'gone' }).told).toEqual([
       ...reported,
       'settle - terminated',
       'close terminated',
@@ -222,12 +231,12 @@ describe('a resumable child that is terminated', () => {
   const bare = ['deliver terminated  closes', 'settle - terminated', 'announce 1  closes', 'close terminated']
 
   test('T7 while idle, it says that it is closed', () => {
-    expect(ends(terminated(resumable())).told).toEqual(bare)
+    expect(runToEnd(terminate(resumable())).told).toEqual(bare)
   })
 
   test('T7 with work that waits, it answers for all of it', () => {
-    const control = terminated(asked(resumable({ run: run(), invocations: ['pc'] }), 'm'))
-    expect(ends(control).told).toEqual([
+    const control = terminate(acceptFromParent(resumable({ run: run(), invocations: ['pc'] }), 'm'))
+    expect(runToEnd(control).told).toEqual([
       'deliver terminated pc,call-m closes',
       'settle terminated terminated',
       'announce 1 pc,call-m closes',
@@ -238,7 +247,7 @@ describe('a resumable child that is terminated', () => {
   test.each(['deliverReport', 'settle', 'announceReport'] as const)(
     'T7 during %s, the report of its run comes first, and then the last one',
     (kind) => {
-      const { told } = ends(resumable(ended), { during: { [kind]: terminated } })
+      const { told } = runToEnd(resumable(ended), { during: { [kind]: terminate } })
       expect(told).toEqual([
         'deliver session_stop pc',
         'settle session_stop -',
@@ -249,7 +258,7 @@ describe('a resumable child that is terminated', () => {
   )
 
   test('T7 between a session and its report, that is its last one', () => {
-    expect(ends(terminated(resumable(ended))).told).toEqual([
+    expect(runToEnd(terminate(resumable(ended))).told).toEqual([
       'deliver session_stop pc closes',
       'settle session_stop terminated',
       'announce 1 pc closes',
@@ -258,7 +267,7 @@ describe('a resumable child that is terminated', () => {
   })
 
   test('T7 while an idle report is on its way, both are told', () => {
-    const { told } = ends(resumable({ invocations: ['c'] }), { during: { deliverReport: terminated } })
+    const { told } = runToEnd(resumable({ invocations: ['c'] }), { during: { deliverReport: terminate } })
     expect(told.slice(0, 2)).toEqual(['deliver hook_blocked c', 'announce 1 c'])
     expect(told.slice(2)).toEqual(bare.map((name) => name.replace('1', '2')))
   })
@@ -273,7 +282,7 @@ test('T7 a report is carried until it is announced', () => {
   for (const control of [delivered, done]) {
     expect(shouldContinueAsNew(control, history)).toBe(true)
     const carried = restore(JSON.parse(JSON.stringify(carry(control))) as CarriedControl, control.start)
-    expect(ends(carried).told).toEqual(ends(control).told)
-    expect(ends(carried).told.at(-1)).toBe('announce 1 pc')
+    expect(runToEnd(carried).told).toEqual(runToEnd(control).told)
+    expect(runToEnd(carried).told.at(-1)).toBe('announce 1 pc')
   }
 })

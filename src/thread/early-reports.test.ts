@@ -9,12 +9,12 @@ import { findEarlyAnswer, keepEarlyReport, takeEarlyReports } from './reset.js'
 
 const reset = (control: ThreadControl, said = report()): ThreadControl => acceptReport(control, said, NOW)
 
-function prepared(control: ThreadControl, blocking = true): ThreadControl {
+function prepareChild(control: ThreadControl, blocking = true): ThreadControl {
   const children = [preparedChild('k', { resumable: true })]
   return applyPreparedChildren(control, 'c0', { type: 'children', children, group: false, blocking }, NOW)
 }
 
-function written(control: ThreadControl, blocking = true): ThreadControl {
+function prepareMessage(control: ThreadControl, blocking = true): ThreadControl {
   const message = { type: 'message', reference: 'k', messageId: 'm', role: 'user', blocking } as const
   return applyPreparedMessage(control, 'c0', message, NOW)
 }
@@ -26,7 +26,7 @@ const idleChild = (): ThreadControl => ({
 
 describe('after a Temporal reset', () => {
   test('T7 a report that came before its child is the result of the call', () => {
-    const early = prepared(reset(withCalls('ask')))
+    const early = prepareChild(reset(withCalls('ask')))
     expect(early).toMatchObject({ earlyReports: [], queue: [], children: [{ owes: [], reports: 1 }] })
     const started = applyChildStart(early, { callId: 'c0', reference: 'k', isObserved: false }, NOW)
     expect(callOf(started)).toMatchObject({
@@ -36,14 +36,14 @@ describe('after a Temporal reset', () => {
   })
 
   test('T7 where no call waits it is an item', () => {
-    const early = prepared(reset(withCalls('ask')), false)
+    const early = prepareChild(reset(withCalls('ask')), false)
     expect(early).toMatchObject({ earlyReports: [], queue: [{ kind: 'report', id: 'k:report:1' }] })
   })
 
   test('T7 a message that the child has answered is not sent again', () => {
     const early = reset(idleChild(), report({ report: 4 }))
     expect(early.queue).toMatchObject([{ kind: 'report' }])
-    const answered = written(early)
+    const answered = prepareMessage(early)
     expect(answered).toMatchObject({ queue: [], children: [{ owes: [], reports: 4 }] })
     expect(callOf(answered)).toMatchObject({
       state: 'reported',
@@ -52,14 +52,14 @@ describe('after a Temporal reset', () => {
   })
 
   test('T7 nor one whose call does not wait: its answer is an item already', () => {
-    const answered = written(reset(idleChild(), report({ report: 4 })), false)
+    const answered = prepareMessage(reset(idleChild(), report({ report: 4 })), false)
     expect(answered).toMatchObject({ queue: [{ kind: 'report' }], children: [{ owes: [] }] })
     expect(callOf(answered)).toMatchObject({ state: 'reported', wait: { reports: [] } })
   })
 
   test('T7 what came before both is kept for each of them', () => {
     const both = reset(reset(withCalls('ask')), report({ report: 2, invocations: ['c9'], messageId: 'r2' }))
-    const early = prepared(both)
+    const early = prepareChild(both)
     expect(early).toMatchObject({ children: [{ owes: [], reports: 2 }], queue: [{ id: 'r2' }] })
     expect(early.earlyReports).toMatchObject([{ invocations: ['c9'] }])
   })

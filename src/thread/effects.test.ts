@@ -19,13 +19,16 @@ import { applySettle } from './settling.js'
 import { snapshotOf } from './snapshot.js'
 
 const ids = (control: ThreadControl): readonly string[] => control.queue.map(({ id }) => id)
-const scheduled = (control: ThreadControl, ...due: readonly (readonly [string, number])[]): ThreadControl =>
+const scheduleEffects = (
+  control: ThreadControl,
+  ...due: readonly (readonly [string, number])[]
+): ThreadControl =>
   due.reduce((next, [id, after]) => scheduleEffect(next, { id, dueAt: NOW + after }), control)
 const codes = (control: ThreadControl): readonly unknown[] =>
   control.facts.map(({ payload }) => ('code' in payload ? payload.code : undefined))
 
 describe('a scheduled effect', () => {
-  const two = scheduled(idleControl(), ['late', 20], ['early', 10])
+  const two = scheduleEffects(idleControl(), ['late', 20], ['early', 10])
 
   test('the timer is for the earliest that is not due', () => {
     expect(nextEffectAt(two, NOW)).toBe(NOW + 10)
@@ -49,11 +52,11 @@ describe('a scheduled effect', () => {
   })
 
   test('it may be scheduled anew and removed, due or not', () => {
-    expect(scheduled(two, ['early', 30]).effects).toHaveLength(2)
+    expect(scheduleEffects(two, ['early', 30]).effects).toHaveLength(2)
     expect(removeEffect(two, 'early').effects).toMatchObject([{ id: 'late' }])
     const due = queueDueEffects(two, NOW + 10)
     expect(ids(removeEffect(due, 'early'))).toEqual([])
-    expect(scheduled(due, ['early', 40])).toMatchObject({
+    expect(scheduleEffects(due, ['early', 40])).toMatchObject({
       queue: [],
       effects: [{ id: 'late' }, { id: 'early' }],
     })
@@ -62,21 +65,21 @@ describe('a scheduled effect', () => {
 
   test('an id of a message is no id of an effect', () => {
     const queued = acceptMessage(idleControl(), { messageId: 'early' }, NOW)
-    expect(ids(queueDueEffects(scheduled(queued, ['early', 1]), NOW + 1))).toEqual(['early', 'early'])
+    expect(ids(queueDueEffects(scheduleEffects(queued, ['early', 1]), NOW + 1))).toEqual(['early', 'early'])
     expect(removeEffect(queued, 'early').queue).toHaveLength(1)
   })
 
   test('the five hundred and first is refused with a warning', () => {
     const many = Array.from({ length: LIMITS.effects + 1 }, (_, index) => [`e${index}`, index] as const)
-    const full = scheduled(idleControl(), ...many)
+    const full = scheduleEffects(idleControl(), ...many)
     expect(full.effects).toHaveLength(LIMITS.effects)
     expect(codes(full)).toEqual(['effects_full'])
-    expect(scheduled(full, ['e0', 9]).effects).toHaveLength(LIMITS.effects)
+    expect(scheduleEffects(full, ['e0', 9]).effects).toHaveLength(LIMITS.effects)
   })
 
   test('ids that are long are bounded by their bytes', () => {
     const many = Array.from({ length: 200 }, (_, index) => [`${index}${'\u0001'.repeat(60)}`, index] as const)
-    const full = scheduled(idleControl(), ...many)
+    const full = scheduleEffects(idleControl(), ...many)
     const bytes = JSON.stringify(full.effects.map(({ id, dueAt }) => [id, dueAt])).length
     expect(bytes).toBeLessThan(LIMITS.effectBytes + 2)
     expect(full.effects.length).toBeLessThan(200)
@@ -84,14 +87,14 @@ describe('a scheduled effect', () => {
 
   test('what finds no room in the inbox stays due', () => {
     const queue = Array.from({ length: LIMITS.queuedItems }, (_, index) => message(`m${index}`))
-    const full = scheduled(idleControl({}, { queue }), ['early', 1])
+    const full = scheduleEffects(idleControl({}, { queue }), ['early', 1])
     expect(queueDueEffects(full, NOW + 1)).toBe(full)
     expect(nextEffectAt(full, NOW + 1)).toBeNull()
   })
 })
 
 describe('a due effect', () => {
-  const due = queueDueEffects(scheduled(idleControl(), ['e', 1]), NOW + 1)
+  const due = queueDueEffects(scheduleEffects(idleControl(), ['e', 1]), NOW + 1)
 
   test('it runs without a run, and what waits behind it follows', () => {
     const queued = advance(acceptMessage(due, { messageId: 'm' }, NOW))
@@ -119,7 +122,7 @@ describe('a due effect', () => {
 
   test('T3 a model call drains what waits before it only', () => {
     const before = queueDueEffects(
-      scheduled(acceptMessage(idleControl(), { messageId: 'm' }, NOW), ['e', 1]),
+      scheduleEffects(acceptMessage(idleControl(), { messageId: 'm' }, NOW), ['e', 1]),
       NOW + 1,
     )
     const queued = acceptMessage(before, { messageId: 'n' }, NOW)
@@ -153,7 +156,7 @@ describe('a due effect', () => {
   })
 
   test('T8 nothing becomes due in a thread that ends', () => {
-    const ending = { ...scheduled(idleControl(), ['e', 1]), terminating: true }
+    const ending = { ...scheduleEffects(idleControl(), ['e', 1]), terminating: true }
     expect(queueDueEffects(ending, NOW + 1)).toBe(ending)
   })
 })

@@ -6,22 +6,22 @@ import type { ThreadControl } from './control.js'
 import { forgetSentFacts, listFactsToSend, hasStored, withFacts, withWarning } from './facts.js'
 
 const stepFact = (number: number) => fact('step.completed', { step: number, reason: null })
-const filled = (count: number): ThreadControl =>
+const createControl = (count: number): ThreadControl =>
   withFacts(idleControl(), ...Array.from({ length: count }, (_, index) => stepFact(index)))
 
 test('facts wait in the order in which they were decided', () => {
-  expect(withFacts(filled(2), stepFact(2)).facts).toEqual([stepFact(0), stepFact(1), stepFact(2)])
+  expect(withFacts(createControl(2), stepFact(2)).facts).toEqual([stepFact(0), stepFact(1), stepFact(2)])
 })
 
 test('of the lengths of the queue only the last one waits', () => {
   const changed = (waiting: number) => fact('queue.changed', { waiting })
-  const control = withFacts(withFacts(filled(LIMITS.waitingFacts - 1), changed(1)), changed(2))
+  const control = withFacts(withFacts(createControl(LIMITS.waitingFacts - 1), changed(1)), changed(2))
   expect(control.facts.at(-1)).toEqual(changed(2))
   expect(control.factsDropped).toBe(0)
 })
 
 test('beyond a hundred facts are counted only', () => {
-  const control = withFacts(filled(LIMITS.waitingFacts - 1), stepFact(1), stepFact(2), stepFact(3))
+  const control = withFacts(createControl(LIMITS.waitingFacts - 1), stepFact(1), stepFact(2), stepFact(3))
   expect(control.facts).toHaveLength(LIMITS.waitingFacts)
   expect(control.factsDropped).toBe(2)
   expect(listFactsToSend(control).at(-1)).toEqual({
@@ -41,12 +41,12 @@ test('facts that are long are bounded by their bytes', () => {
 })
 
 test('without a loss only the facts are sent', () => {
-  const control = filled(3)
+  const control = createControl(3)
   expect(listFactsToSend(control)).toBe(control.facts)
 })
 
 test('facts that were decided meanwhile wait for the next activity', () => {
-  const sent = withFacts(filled(LIMITS.waitingFacts), stepFact(100))
+  const sent = withFacts(createControl(LIMITS.waitingFacts), stepFact(100))
   const meanwhile = withFacts(sent, stepFact(101))
   const control = forgetSentFacts(meanwhile, sent.facts, sent.factsDropped)
   expect(control.facts).toEqual([])

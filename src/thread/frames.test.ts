@@ -18,7 +18,7 @@ import { interruptStep } from './settling.js'
 import { doingOf, statusOf } from './snapshot.js'
 
 /** The prompt that the call in flight calls has answered with these calls. */
-function framed(control: ThreadControl, ...names: readonly string[]): ThreadControl {
+function openFrame(control: ThreadControl, ...names: readonly string[]): ThreadControl {
   const action = nextAction(control)
   if (action.kind !== 'callPrompt') throw new Error(`Expected a prompt to be called, got ${action.kind}.`)
   const calls = names.map((name, index) => ({ id: `${action.call.id}_${index}`, name }))
@@ -26,7 +26,7 @@ function framed(control: ThreadControl, ...names: readonly string[]): ThreadCont
   return applyFrameAnswer(beginFrame(control), action.frame, answer, NOW)
 }
 
-const one = framed(withCalls('draft', 'work'), 'work', 'ask')
+const one = openFrame(withCalls('draft', 'work'), 'work', 'ask')
 
 describe('a prompt that is called as a tool', () => {
   test('its model is called in a frame of its own', () => {
@@ -72,7 +72,7 @@ describe('a prompt that is called as a tool', () => {
 
   test('a stop tool inside a frame ends no turn', () => {
     const finishing = plan({ stopTool: 'work', sessionStop: 'ask' })
-    const nested = framed({ ...withCalls('draft'), plan: finishing }, 'work', 'ask')
+    const nested = openFrame({ ...withCalls('draft'), plan: finishing }, 'work', 'ask')
     const done = ['c0_0', 'c0_1', 'c0'].reduce(
       (next, id) => applyCallResult(next, id, resultOf(), NOW),
       nested,
@@ -88,7 +88,7 @@ describe('a prompt that is called as a tool', () => {
   })
 
   test('an answer without calls completes the frame', () => {
-    expect(nextAction(framed(withCalls('draft')))).toMatchObject({
+    expect(nextAction(openFrame(withCalls('draft')))).toMatchObject({
       kind: 'completeCall',
       by: { kind: 'frame' },
     })
@@ -97,7 +97,7 @@ describe('a prompt that is called as a tool', () => {
 
 describe('depth', () => {
   const deepest = Array.from({ length: LIMITS.frameDepth }).reduce<ThreadControl>(
-    (control) => framed(control, 'draft'),
+    (control) => openFrame(control, 'draft'),
     withCalls('draft'),
   )
 
@@ -117,9 +117,9 @@ describe('depth', () => {
   test('calls that take too much of the carried state end the run', () => {
     const name = 'n'.repeat(LIMITS.nameLength)
     const names = Array.from({ length: LIMITS.toolCallsPerAnswer }, () => name)
-    const full = framed(withCalls('draft'), 'draft', ...names.slice(1))
+    const full = openFrame(withCalls('draft'), 'draft', ...names.slice(1))
     expect(endOf(full)).toBeNull()
-    expect(endOf(framed(full, ...names))).toMatchObject({ reason: 'hard_cap', outcome: 'failed' })
+    expect(endOf(openFrame(full, ...names))).toMatchObject({ reason: 'hard_cap', outcome: 'failed' })
   })
 })
 
@@ -177,7 +177,7 @@ describe('a name that the plan does not have', () => {
     const prompt = applyToolKind(withCalls('hidden'), 'c0', { kind: 'prompt', prompt: 'elsewhere' })
     expect(nextAction(prompt)).toMatchObject({ kind: 'callPrompt', frame: { prompt: 'elsewhere', depth: 1 } })
     expect(doingOf(prompt)).toBe('model elsewhere')
-    expect(nextAction(framed(prompt, 'work'))).toMatchObject({ kind: 'executeTool', tool: undefined })
+    expect(nextAction(openFrame(prompt, 'work'))).toMatchObject({ kind: 'executeTool', tool: undefined })
     const child = applyToolKind(withCalls('hidden'), 'c0', { kind: 'subagent', agent: 'helper' })
     expect(nextAction(child)).toMatchObject({ kind: 'prepareChild' })
   })

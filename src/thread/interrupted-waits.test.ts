@@ -21,8 +21,8 @@ const call = (control: ThreadControl): Call => {
   if (found === undefined) throw new Error('Expected a call, got none.')
   return found
 }
-const expired = (control: ThreadControl): ThreadControl => expireWait(control, 'c0', NOW + 500)
-const cut = (control: ThreadControl): ThreadControl => ({
+const expire = (control: ThreadControl): ThreadControl => expireWait(control, 'c0', NOW + 500)
+const interrupt = (control: ThreadControl): ThreadControl => ({
   ...interruptWait(control, call(control), NOW),
   run: null,
 })
@@ -32,11 +32,11 @@ describe('a timeout', () => {
     const waiting = withStarted({ timeout: 500 })
     expect(expireWait(waiting, 'c0', NOW + 499)).toBe(waiting)
     const patient = withStarted()
-    expect(expired(patient)).toBe(patient)
+    expect(expire(patient)).toBe(patient)
   })
 
   test('T7 a child that is not resumable is cancelled, and answers nothing any more', () => {
-    const control = expired(withStarted({ timeout: 500 }))
+    const control = expire(withStarted({ timeout: 500 }))
     expect(control.children).toEqual([])
     expect(nextAction(control)).toMatchObject({ kind: 'cancelTimedOut', reference: 'k' })
     expect(nextAction({ ...control, terminating: true }).kind).toBe('cancelTimedOut')
@@ -49,7 +49,7 @@ describe('a timeout', () => {
   })
 
   test('a resumable child goes on, and its later report is an item', () => {
-    const control = expired(withSent({ timeout: 500 }))
+    const control = expire(withSent({ timeout: 500 }))
     expect(nextAction(control)).toMatchObject({ by: { reports: [{ report: { kind: 'timed_out' } }] } })
     const late = acceptReport(control, report(), NOW)
     expect(late).toMatchObject({ queue: [{ kind: 'report' }], children: [{ owes: [] }] })
@@ -57,7 +57,7 @@ describe('a timeout', () => {
 
   test('what came in time is kept', () => {
     const some = acceptReport(withStarted({ references: ['k', 'l'], timeout: 500 }), report(), NOW)
-    const control = markChildCancelled(expired(some), 'c0', 'l')
+    const control = markChildCancelled(expire(some), 'c0', 'l')
     expect(nextAction(control)).toMatchObject({
       by: {
         reports: [
@@ -70,7 +70,7 @@ describe('a timeout', () => {
   })
 
   test('T7 resumable children of a group that are late are told of together', () => {
-    const control = expired(withStarted({ references: ['k', 'l'], resumable: true, timeout: 500 }))
+    const control = expire(withStarted({ references: ['k', 'l'], resumable: true, timeout: 500 }))
     expect(groupsOf(control)).toEqual([{ callId: 'c0', references: ['k', 'l'] }])
     const one = acceptReport(control, report(), NOW)
     expect(one.queue).toEqual([])
@@ -95,7 +95,7 @@ describe('an interrupt', () => {
   })
 
   test('T7 the later report of its child is an ordinary item', () => {
-    const control = acceptReport(cut(withStarted()), report(), NOW)
+    const control = acceptReport(interrupt(withStarted()), report(), NOW)
     expect(control).toMatchObject({ queue: [{ kind: 'report', id: 'k:report:1' }], children: [] })
   })
 })
@@ -114,17 +114,17 @@ describe('a call that is cut', () => {
       { kind: 'child_closed', reference: 'k' },
     ],
   ] as const)('T7 %s that it did not take is an item', (_what, control, item) => {
-    expect(cut(control).queue).toMatchObject([item])
+    expect(interrupt(control).queue).toMatchObject([item])
   })
 
   test('a notice without a message is no item', () => {
     const { messageId: _none, ...notice } = report({ kind: 'notice' })
-    expect(cut(acceptReport(withStarted(), notice, NOW)).queue).toEqual([])
+    expect(interrupt(acceptReport(withStarted(), notice, NOW)).queue).toEqual([])
   })
 
   test('T7 a group is told of when its last child has ended', () => {
     const some = acceptReport(withStarted({ references: ['k', 'l'] }), report(), NOW)
-    const control = cut(some)
+    const control = interrupt(some)
     expect(control.queue).toEqual([])
     expect(groupsOf(control)).toEqual([{ callId: 'c0', references: ['l'] }])
     expect(acceptReport(control, report({ reference: 'l' }), NOW).queue).toMatchObject([{ kind: 'group' }])
@@ -133,26 +133,26 @@ describe('a call that is cut', () => {
   test('T7 a group that had ended is told of at once', () => {
     const one = acceptReport(withStarted({ references: ['k', 'l'] }), report(), NOW)
     const all = acceptReport(one, report({ reference: 'l' }), NOW)
-    expect(cut(all)).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }] })
+    expect(interrupt(all)).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }] })
   })
 
   test('T7 children that were cancelled for their time are told of', () => {
-    const one = cut(expired(withStarted({ timeout: 500 })))
+    const one = interrupt(expire(withStarted({ timeout: 500 })))
     expect(one.queue).toMatchObject([{ kind: 'child_closed', reference: 'k', status: 'canceled' }])
     expect(acceptReport(one, report(), NOW).queue).toEqual(one.queue)
-    const both = cut(expired(withStarted({ references: ['k', 'l'], timeout: 500 })))
+    const both = interrupt(expire(withStarted({ references: ['k', 'l'], timeout: 500 })))
     expect(both).toMatchObject({ queue: [{ kind: 'group', id: 'c0' }] })
   })
 
   test('T7 a resumable child whose time was over is told of by its report', () => {
-    const late = cut(expired(withSent({ timeout: 500 })))
+    const late = interrupt(expire(withSent({ timeout: 500 })))
     expect(late.queue).toEqual([])
     expect(acceptReport(late, report(), NOW).queue).toMatchObject([{ kind: 'report' }])
   })
 
   test('children that it does not wait for go on as they were', () => {
     const control = withStarted({ references: ['k', 'l'], blocking: false })
-    expect(cut(control).queue).toEqual([])
-    expect(groupsOf(cut(control))).toEqual(groupsOf(control))
+    expect(interrupt(control).queue).toEqual([])
+    expect(groupsOf(interrupt(control))).toEqual(groupsOf(control))
   })
 })

@@ -9,7 +9,7 @@ const LIVES = Array.from({ length: 1500 }, (_, seed) => {
 })
 
 /** Seeds of the lives in which this does not hold; none is expected. */
-function broken(holds: (life: (typeof LIVES)[number]) => boolean): readonly number[] {
+function listBroken(holds: (life: (typeof LIVES)[number]) => boolean): readonly number[] {
   return LIVES.filter((life) => !holds(life)).map(({ seed }) => seed)
 }
 
@@ -22,28 +22,28 @@ test('the lives of children are many and different', () => {
 })
 
 test('T7 no call of the parent is answered twice', () => {
-  expect(broken(({ log }) => new Set(log.answered).size === log.answered.length)).toEqual([])
+  expect(listBroken(({ log }) => new Set(log.answered).size === log.answered.length)).toEqual([])
 })
 
 test('T7 every call of the parent is answered, however the child went on', () => {
-  const answered = broken(({ log }) => {
+  const answered = listBroken(({ log }) => {
     return log.parentGone || log.asked.every((invocation) => log.answered.includes(invocation))
   })
   expect(answered).toEqual([])
 })
 
 test('T7 reports are numbered in order, and made one after the other', () => {
-  const numbered = broken(({ log }) => log.numbers.every((number, index) => number === index + 1))
+  const numbered = listBroken(({ log }) => log.numbers.every((number, index) => number === index + 1))
   expect(numbered).toEqual([])
-  expect(broken(({ log }) => log.broken.length === 0)).toEqual([])
+  expect(listBroken(({ log }) => log.broken.length === 0)).toEqual([])
 })
 
 test('T7 a child whose parent is gone closes by itself', () => {
-  expect(broken(({ log, end }) => !log.parentGone || end === 'closed')).toEqual([])
+  expect(listBroken(({ log, end }) => !log.parentGone || end === 'closed')).toEqual([])
 })
 
 test('T7 a child at rest has nothing left to answer or to announce', () => {
-  const rests = broken(({ child: { control }, end }) => {
+  const rests = listBroken(({ child: { control }, end }) => {
     return end === 'closed' || (control.report === null && control.invocations.length === 0)
   })
   expect(rests).toEqual([])

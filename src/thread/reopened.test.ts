@@ -15,7 +15,7 @@ const nothing: ReopenedThread = {
   ...{ activated: ['a'], invocations: [], effects: [], open: [], deferred: [], groups: [] },
 }
 
-function reopened(patch: Partial<ReopenedThread>, start = {}): ThreadControl {
+function reopen(patch: Partial<ReopenedThread>, start = {}): ThreadControl {
   return reopenThread(idleControl(start), { ...nothing, ...patch }, NOW)
 }
 
@@ -23,21 +23,21 @@ const parent = { parent: { threadId: 'p', callId: 'call_1_1_0' } }
 
 describe('a thread that was lost', () => {
   test('T4 goes on with numbers that nothing has', () => {
-    const control = advance(acceptMessage(reopened({}), { messageId: 'm' }, NOW))
+    const control = advance(acceptMessage(reopen({}), { messageId: 'm' }, NOW))
     expect(control).toMatchObject({ runs: 5, settles: 3, itemsNumbered: 7, run: { number: 5, side: 'a' } })
     expect(control.registered).toBe(true)
-    expect(nextAction(reopened({}))).toEqual({ kind: 'wait' })
+    expect(nextAction(reopen({}))).toEqual({ kind: 'wait' })
   })
 
   test('follows a run that was cut with another one of its side', () => {
-    const control = advance(reopened({ side: 'b' }))
+    const control = advance(reopen({ side: 'b' }))
     expect(nextAction(control)).toMatchObject({ kind: 'callModel', side: 'b', asked: true })
     expect(control).toMatchObject({ run: { number: 5, trigger: 'continue' } })
   })
 
   test('keeps what it waits for while it is stopped', () => {
     const request = { id: 'vars', requestedAt: NOW }
-    const control = reopened({ stopped: true, request, effects: [['later', NOW + 5]] })
+    const control = reopen({ stopped: true, request, effects: [['later', NOW + 5]] })
     expect(control).toMatchObject({
       stopped: true,
       request: { id: 'vars', kind: 'variables' },
@@ -48,7 +48,7 @@ describe('a thread that was lost', () => {
 
   test('T7 takes the report of a child that owes it', () => {
     const child = { reference: 'k', resumable: true, invocations: ['call_4_1_0'], reports: 1 }
-    const control = reopened({ open: [child], children: 1 })
+    const control = reopen({ open: [child], children: 1 })
     const { invocations: _owed, ...known } = child
     const owes = owing('call_4_1_0')
     expect(control.children).toMatchObject([{ ...known, owes, observed: false, nextCheckAt: NOW }])
@@ -58,35 +58,35 @@ describe('a thread that was lost', () => {
 
   test('T7 tells a group whose last member ended meanwhile', () => {
     const group = { callId: 'call_4_1_0', references: [] }
-    expect(reopened({ groups: [group] }).queue).toMatchObject([{ kind: 'group', id: 'call_4_1_0' }])
+    expect(reopen({ groups: [group] }).queue).toMatchObject([{ kind: 'group', id: 'call_4_1_0' }])
     const child = { reference: 'k', resumable: true, invocations: ['call_4_1_0'], reports: 1 }
-    const open = reopened({ open: [child], groups: [{ ...group, references: ['k'] }] })
+    const open = reopen({ open: [child], groups: [{ ...group, references: ['k'] }] })
     expect(open.queue).toEqual([])
     expect(groupsOf(open)).toEqual([{ ...group, references: ['k'] }])
   })
 
   test('T7 announces its last report once more', () => {
     const report = { report: 2, kind: 'result' as const, messageId: 'r', invocations: ['call_1_1_0'] }
-    const action = nextAction(reopened({ report, reports: 2 }, parent))
+    const action = nextAction(reopen({ report, reports: 2 }, parent))
     expect(action).toMatchObject({ kind: 'announceReport', report: { report: 2, messageId: 'r' } })
   })
 
   test('T8 ends when its last report was its last word', () => {
     const report = { report: 1, kind: 'result' as const, invocations: [], closes: true }
-    const control = advance(reopened({ report, reports: 1, side: 'a' }, parent))
+    const control = advance(reopen({ report, reports: 1, side: 'a' }, parent))
     expect(nextAction(control)).toMatchObject({ kind: 'settle', close: { outcome: 'terminated' } })
   })
 
   test('starts deferred children whose values have come', () => {
     const child = { reference: 'k', agent: 'helper', messageId: 'm', resumable: true }
     const deferred = { requestId: 'q', callId: 'call_1_1_0', child, requestedAt: NOW, supplied: true }
-    expect(nextAction(reopened({ deferred: [deferred] }))).toMatchObject({ kind: 'startDeferred' })
-    expect(nextAction(reopened({ deferred: [{ ...deferred, supplied: false }] }))).toEqual({ kind: 'wait' })
+    expect(nextAction(reopen({ deferred: [deferred] }))).toMatchObject({ kind: 'startDeferred' })
+    expect(nextAction(reopen({ deferred: [{ ...deferred, supplied: false }] }))).toEqual({ kind: 'wait' })
   })
 
   test('is carried over continue-as-new as any other', () => {
     const child = { reference: 'k', resumable: true, invocations: ['c'], reports: 1 }
-    const control = reopened({ open: [child], effects: [['later', NOW]], groups: [], reports: 1 }, parent)
+    const control = reopen({ open: [child], effects: [['later', NOW]], groups: [], reports: 1 }, parent)
     const carried = restore(JSON.parse(JSON.stringify(carry(control))), control.start)
     expect({ ...carried, progressed: true }).toEqual(control)
   })

@@ -25,7 +25,7 @@ const owed = (reference: string): OpenChild => openChildOf(reference)
 const STARTING = { kind: 'starting', wordless: false } as const
 
 describe('a step that was cut', () => {
-  const told = (control: ThreadControl): readonly unknown[] =>
+  const listFacts = (control: ThreadControl): readonly unknown[] =>
     control.facts.map(({ type, payload }) => ('phase' in payload ? payload.phase : type))
 
   test.each([
@@ -42,12 +42,14 @@ describe('a step that was cut', () => {
     ],
   ])('%s still gets all its phases', (_when, control, expected) => {
     const cut = interruptStep(control, STOPPED, NOW)
-    expect(told(cut)).toEqual(expected)
+    expect(listFacts(cut)).toEqual(expected)
     expect(stepOf(cut.run)?.calls).toEqual([])
   })
 
   test('a turn that is cut between two steps is told', () => {
-    expect(told(interruptStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(listFacts(interruptStep(idleControl({}, { run: run() }), STOPPED, NOW))).toEqual([
+      'side.completed',
+    ])
   })
 
   test('a turn whose first model call waits has begun', () => {
@@ -59,9 +61,13 @@ describe('a step that was cut', () => {
     const single = interruptStep(idleControl({}, { run: waiting, plan: plan() }), STOPPED, NOW)
     expect(single.facts).toMatchObject([{ type: 'side.completed', payload: { side: 'a' } }])
     const failed = endRun(waiting, STOPPED)
-    expect(told(interruptStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(listFacts(interruptStep(idleControl({}, { run: failed }), STOPPED, NOW))).toEqual([
+      'side.completed',
+    ])
     const begun = run({ waitUntil: NOW, call: again })
-    expect(told(interruptStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual(['side.completed'])
+    expect(listFacts(interruptStep(idleControl({}, { run: begun }), STOPPED, NOW))).toEqual([
+      'side.completed',
+    ])
   })
 
   test('a turn that has not begun has nothing to tell', () => {

@@ -14,7 +14,7 @@ describe('a turn that is left between two steps', () => {
     idleControl({}, { plan: dualPlan({}, {}), run: run(patch) })
   const outside = (patch: Partial<Step>): Step =>
     step({ outside: true, calls: [doneCall('transfer')], ...patch })
-  const told = ({ facts }: ThreadControl): readonly unknown[] =>
+  const listFacts = ({ facts }: ThreadControl): readonly unknown[] =>
     facts.map(({ type, payload }) => [
       type,
       'side' in payload ? payload.side : undefined,
@@ -31,18 +31,18 @@ describe('a turn that is left between two steps', () => {
     ],
     ['a message is for the other side', leaveTurn(between(), null), null],
   ])('%s: its end is told', (_when, control, reason) => {
-    expect(told(control)).toEqual([['side.completed', 'a', reason]])
+    expect(listFacts(control)).toEqual([['side.completed', 'a', reason]])
     expect(control.run?.turn.kind).toBe('starting')
   })
 
   test('a turn that has not begun has no end', () => {
-    expect(told(leaveTurn(between({ turn: STARTING }), null))).toEqual([])
-    expect(told(advance(between({ turn: STARTING, step: outside({ handOff: 'boss' }) })))).toEqual([])
+    expect(listFacts(leaveTurn(between({ turn: STARTING }), null))).toEqual([])
+    expect(listFacts(advance(between({ turn: STARTING, step: outside({ handOff: 'boss' }) })))).toEqual([])
     expect(leaveTurn(idleControl(), null)).toEqual(idleControl())
   })
 
   test('a turn that is told to have ended is told once', () => {
-    expect(told(leaveTurn(leaveTurn(between(), null), null))).toHaveLength(1)
+    expect(listFacts(leaveTurn(leaveTurn(between(), null), null))).toHaveLength(1)
   })
 })
 
