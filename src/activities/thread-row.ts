@@ -10,7 +10,7 @@ import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
 
 /**
  * How far lists may be behind the last activity of a working thread: each change of it moves entries of seven indexes, and
- * makes transactions of other threads conflict with it (docs/decisions/0050).
+ * makes transactions of other threads conflict with it (docs/decisions/0043).
  */
 const ACTIVITY_PRECISION = 60_000
 

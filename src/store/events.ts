@@ -13,7 +13,7 @@ import type { Micros } from '../protocol/time.js'
 
 /**
  * How far lists may be behind the last message, where messages arrive in quick succession: each change moves entries of
- * seven indexes, and makes transactions of other threads conflict with it (docs/decisions/0050).
+ * seven indexes, and makes transactions of other threads conflict with it (docs/decisions/0043).
  */
 const MESSAGE_PRECISION = 1_000
 

@@ -327,7 +327,7 @@ const TABLES: Readonly<Record<string, Table>> = {
 
 /**
  * The fill factor, in percent, of tables whose rows a step updates: without room in its page an updated row moves to another
- * page, which writes to every index of the table (docs/decisions/0051).
+ * page, which writes to every index of the table (docs/decisions/0043).
  */
 const FILLED = { threads: 50, operations: 70, tool_calls: 70, runs: 70, children: 70 } as const
 
