@@ -25,6 +25,8 @@ import type {
 } from './end-activities.js'
 import { LIMITS } from './limits.js'
 import type { ThreadOperation, OutboundOperation } from './operations.js'
+import type { Plan, PromptPlan, RunCaps, SidePlan } from './plan.js'
+import type { PreparedChild, Usage } from './status.js'
 import { isObject, isTaskQueue, utf8Length } from './values.js'
 import type { Fields } from './values.js'
 
@@ -178,7 +180,7 @@ function wrongField(shape: Readonly<Record<string, Check>>, value: Fields): stri
 const isSide = oneOf('a', 'b')
 const isRole = oneOf('user', 'assistant')
 
-const isUsage = objectOf<{ inputTokens: 0; outputTokens: 0; cachedInputTokens: 0; cost: 0 }>({
+const isUsage = objectOf<Usage>({
   inputTokens: isFinite,
   outputTokens: isFinite,
   cachedInputTokens: isFinite,
@@ -196,7 +198,7 @@ const TOOL_KINDS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
 
 const isToolPlan: Check = (value) => fitsTable(TOOL_KINDS, 'kind', value)
 
-const isSidePlan = objectOf({
+const isSidePlan = objectOf<SidePlan>({
   label: nullable(isText),
   prompt: isWord,
   stopOnResponse: isBoolean,
@@ -206,15 +208,15 @@ const isSidePlan = objectOf({
   sessionFail: nullable(isText),
 })
 
-const hasPlanShape = objectOf({
+const hasPlanShape = objectOf<Plan>({
   digest: isWord,
   agent: isWord,
   type: oneOf('ai_human', 'dual_ai'),
   maxSessionTurns: nullable(isFinite),
-  caps: objectOf({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
-  sides: objectOf({ a: isSidePlan, b: nullable(isSidePlan) }),
+  caps: objectOf<RunCaps>({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
+  sides: objectOf<Plan['sides']>({ a: isSidePlan, b: nullable(isSidePlan) }),
   prompts: recordOf(
-    objectOf({
+    objectOf<PromptPlan>({
       model: isWord,
       taskQueue: optional(isQueue),
       continueCutAnswers: optional(isFinite),
@@ -226,16 +228,17 @@ const hasPlanShape = objectOf({
 /** Each side needs its prompt among the prompts, which name the model, and `dual_ai` needs both sides. */
 const isPlan: Check = (value) => {
   if (!hasPlanShape(value)) return false
-  const { type, sides, prompts } = value as {
-    readonly type: string
-    readonly sides: Readonly<Record<string, { readonly prompt: string } | null>>
-    readonly prompts: Fields
-  }
-  if (type === 'dual_ai' && sides['b'] === null) return false
+  const { type, sides, prompts } = value as Plan
+  if (type === 'dual_ai' && sides.b === null) return false
   return Object.values(sides).every((side) => side === null || Object.hasOwn(prompts, side.prompt))
 }
 
-const isChild = objectOf({ reference: isWord, agent: isWord, messageId: isWord, resumable: isBoolean })
+const isChild = objectOf<PreparedChild>({
+  reference: isWord,
+  agent: isWord,
+  messageId: isWord,
+  resumable: isBoolean,
+})
 
 /** Operations on another thread. Its workflow checks them again, because anyone can send it a signal. */
 const OUTBOUND: { readonly [Kind in OutboundOperation['kind']]: Readonly<Record<string, Check>> } = {

@@ -1,5 +1,6 @@
 /**
- * The event table: the only definition of the events and of their fields, for writers and for readers.
+ * The event table: the only definition of the events and of their fields, for writers and for readers. The tests have a schema
+ * of each type in `test/support/event-shapes.ts`; a type without one does not compile.
  *
  * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
  * - `JoinedPayloads` has the fields that delivery adds from other tables. A type named here needs its entry in `JOINS` of
@@ -9,7 +10,7 @@
  * An event has four forms on its way, each with one name:
  *
  * 1. `Fact` (`facts.ts`): the event of a writer, made by `fact()`. A wrong payload or type does not compile.
- * 2. `StoredEvent` (`src/store/events.ts`): a row of the log as it is read. Its type and payload are only known to be JSON,
+ * 2. `StoredEvent` (`src/store/event-rows.ts`): a row of the log as it is read. Its type and payload are only known to be JSON,
  *    because a newer version may have written it.
  * 3. `JoinedFact`: a stored event with its joined fields, the same for all subscribers.
  * 4. `ThreadEvent`: the event of one subscriber: a joined fact with a cursor, or a delta of streamed text.

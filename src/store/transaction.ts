@@ -159,8 +159,8 @@ function behindTheFirst(run: Run): Run {
 const pipelinedStatements = new WeakMap<Writer, Promise<unknown>[]>()
 
 /**
- * Pipelines a statement: the transaction goes on without its result, and the commit awaits all pipelined statements. Use
- * it only for writes whose result decides nothing.
+ * Pipelines a statement: the transaction goes on without its result, and the commit awaits all pipelined statements.
+ * Use it where the code that follows needs no result: a rejection still rolls the transaction back at its commit.
  */
 export function pipeline(tx: Writer, statement: Promise<unknown>): void {
   // `awaitPipelined` rethrows it; until then a rejection must not count as unhandled.

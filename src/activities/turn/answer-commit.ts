@@ -2,7 +2,15 @@
  * Transaction 3: commits the outcome of a model call, by the attempt that holds its operation (T2, T4).
  * Owns: the row of an answer, its tool calls, its files and events, and the wait for a provider.
  * Does not own: the next action, which the workflow decides.
- * An answer is committed as a whole or not at all: its row, its calls, its usage, and the writes of hooks (T9).
+ *
+ * An answer is committed as a whole or not at all (T9). The transaction of `conclude` writes:
+ * - the row of the operation: finished with the activity's answer, the log of requests and the usage, if this attempt holds it;
+ * - the row of the message at the next position of the thread, and a row for each tool call (`appendAnswer`, which the batch of
+ *   hooks calls, because hooks may write messages before and after it);
+ * - what hooks and files of the answer have buffered: files, values, variables, the journal, events, rows of other threads, and
+ *   the operations that these add to the answer; failures of hooks;
+ * - the end of the streamed deltas, the errors of failed requests, and the events of the step.
+ * Bytes of files are stored before it. The row of the run and its usage are the settle's.
  */
 import { failureTextOf } from '../../definitions/failure-text.js'
 import { textDigest } from '../../model/context/answer-parts.js'
