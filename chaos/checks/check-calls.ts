@@ -31,10 +31,10 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** The words that stand for a call that was cut off, by a crash, a stop or the end of its thread. */
 const CUT = /outcome of this call is unknown|call was interrupted|call was cancelled/
-/** What a tool hears that writes a message while its thread is ended; as any tool that throws it keeps what it wrote before. */
+/** The error of a tool that writes a message while its thread ends. Like any tool that throws, it keeps what it wrote before. */
 const REFUSED = /takes messages, got .*, which was terminated/
-/** What a tool of a subagent hears that tells its parent something, which has ended meanwhile. */
-const PARENT_REFUSED = /takes something, got .*, which was closed/
+/** The error of a tool of a subagent that writes to its parent, when the parent has ended since. */
+const PARENT_REFUSED = /an open thread, got .*, which was closed/
 const UNKNOWN = /outcome of this call is unknown/
 
 type Acted = ToolDeed & Stamp
