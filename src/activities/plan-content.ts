@@ -1,9 +1,7 @@
 import { buildPlan } from '../definitions/plan/build-plan.js'
-import type { PlanContent, PromptContent } from '../definitions/plan/plan-content.js'
-import type { CallInput, CallModelInput } from '../protocol/activities.js'
+import type { PlanContent } from '../definitions/plan/plan-content.js'
+import type { CallModelInput } from '../protocol/activities.js'
 import { failure } from '../protocol/failures.js'
-import { sidePlanOf } from '../protocol/plan.js'
-import type { Side } from '../protocol/plan.js'
 import { getPlan } from '../store/agents.js'
 import { findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
@@ -37,29 +35,6 @@ export async function loadPlan({ store }: ActivityDependencies, digest: string):
   if (content === null) throw new Error(`Expected the plan ${digest} in the store, found none.`)
   cache.set(digest, content)
   return content
-}
-
-/** The prompt of a side. */
-export function promptOf(content: PlanContent, side: Side): PromptContent & { readonly name: string } {
-  return promptNamed(content, sidePlanOf(content.plan, side).prompt)
-}
-
-/** @throws if the plan does not have the prompt: a bug of the caller */
-export function promptNamed(content: PlanContent, name: string): PromptContent & { readonly name: string } {
-  const prompt = content.prompts[name]
-  if (prompt === undefined) throw new Error(`The plan has no prompt ${name}.`)
-  return { ...prompt, name }
-}
-
-/** The prompt whose answer contains the call: the last prompt of its path, else the prompt of its side. */
-export function activePrompt(
-  content: PlanContent,
-  { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,
-): PromptContent & { readonly name: string } {
-  const name = promptPath.at(-1)
-  const prompt =
-    name !== undefined && Object.hasOwn(content.prompts, name) ? content.prompts[name] : undefined
-  return name === undefined || prompt === undefined ? promptOf(content, side) : { ...prompt, name }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ActivityDependencies } from '../../src/activities/activity.js'
-import { promptOf } from '../../src/activities/plan-content.js'
+import { promptOf } from '../../src/definitions/plan/plan-content.js'
 import { missingVariables } from '../../src/activities/variables/variables.js'
 import { withVariables } from '../../src/activities/variables/resolved-prompt.js'
 import { buildPlan } from '../../src/definitions/plan/build-plan.js'

@@ -8,7 +8,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { callScope, microseconds } from '../scope.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import type { BufferedState, InvokeTool } from '../thread-state/buffered-state.js'
-import { activePrompt } from '../plan-content.js'
+import { activePrompt } from '../../definitions/plan/plan-content.js'
 
 interface Calling {
   readonly input: CallInput

@@ -1,7 +1,10 @@
 import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
+
+import { sidePlanOf } from '../../protocol/plan.js'
 import type { Plan, Side } from '../../protocol/plan.js'
 import type { VariableDefinition } from '../agent.js'
 import type { ReasoningConfig } from '../prompt.js'
+import type { CallInput } from '../../protocol/activities.js'
 
 /**
  * The part of an agent's definitions that its run needs, as JSON, without the code of its tools. The store keeps it under
@@ -136,4 +139,27 @@ export interface SessionToolContent {
   readonly name: string
   readonly messageProperty?: string
   readonly attachmentsProperty?: string
+}
+
+/** The prompt of a side. */
+export function promptOf(content: PlanContent, side: Side): PromptContent & { readonly name: string } {
+  return promptNamed(content, sidePlanOf(content.plan, side).prompt)
+}
+
+/** The prompt whose answer contains the call: the last prompt of its path, else the prompt of its side. */
+export function activePrompt(
+  content: PlanContent,
+  { side, promptPath }: Pick<CallInput, 'side' | 'promptPath'>,
+): PromptContent & { readonly name: string } {
+  const name = promptPath.at(-1)
+  const prompt =
+    name !== undefined && Object.hasOwn(content.prompts, name) ? content.prompts[name] : undefined
+  return name === undefined || prompt === undefined ? promptOf(content, side) : { ...prompt, name }
+}
+
+/** @throws if the plan does not have the prompt: a bug of the caller */
+export function promptNamed(content: PlanContent, name: string): PromptContent & { readonly name: string } {
+  const prompt = content.prompts[name]
+  if (prompt === undefined) throw new Error(`The plan has no prompt ${name}.`)
+  return { ...prompt, name }
 }
