@@ -101,12 +101,14 @@ async function dueImmediates(
   const { missing } = await missingVariables(dependencies, { ...scope, prompt: prompt.name })
   if (missing.length > 0) return []
   const enabled = await listEnabledSubagents(dependencies, scope, prompt)
-  const due: SubagentContent[] = []
-  for (const subagent of enabled) {
-    if (subagent.immediate === null) continue
-    const cap = await dependencies.store.read((db) => instanceCapProblem(db, threadId, subagent))
-    if (cap === null) due.push(subagent)
-  }
+  const immediate = enabled.filter((subagent) => subagent.immediate !== null)
+  if (immediate.length === 0) return []
+  const due = await dependencies.store.read(async (db) => {
+    const startable: SubagentContent[] = []
+    for (const subagent of immediate)
+      if ((await instanceCapProblem(db, threadId, subagent)) === null) startable.push(subagent)
+    return startable
+  })
   return due.map((subagent, index) => ({ callId: nestedCallIdOf(frame.callId, index), subagent }))
 }
 

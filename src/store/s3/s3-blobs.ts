@@ -22,7 +22,7 @@ import { asS3Error } from './s3-error.js'
 import type { S3Location } from './s3-location.js'
 import type { Millis } from '../../protocol/time.js'
 
-/** The age at which a blob gets a new time when the same bytes are written again: sweeps spare blobs of a day. */
+/** The age at which a blob gets a new time when the same bytes are written again: far below `LIMITS.blobGrace` of sweeps. */
 const BLOB_RENEWAL = 3_600_000
 
 /** How often a broken download is opened again without one more byte. */
