@@ -22,6 +22,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { ActivityInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -30,6 +31,8 @@ import { toMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 import type { JsonObject } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
+import type { StoredEvent } from '../store/event-rows.js'
+import { readEventsAt } from '../store/events.js'
 import {
   findOperation,
   finishOperation,
@@ -291,6 +294,22 @@ async function retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * The facts of the input that the log does not have: the new ones, and those of activities that ended without an answer and had
+ * not stored them. Every activity that stores facts does so at the time of its input.
+ */
+export async function unstoredFacts(
+  db: Reader,
+  { threadId, facts, unansweredFacts = [] }: Pick<ActivityInput, 'threadId' | 'facts' | 'unansweredFacts'>,
+): Promise<readonly Fact[]> {
+  const unstored: Fact[] = []
+  for (const sent of unansweredFacts) {
+    const stored = await readEventsAt(db, threadId, toMicros(sent.now))
+    unstored.push(...withoutKnown(sent.facts, stored.map(digest)))
+  }
+  return [...unstored, ...facts]
+}
+
 /** The part of a row's detail that identifies the facts stored with its answer: a short digest of each. */
 interface StoredFacts {
   /** Left out if there are none. */
@@ -304,7 +323,11 @@ type Detailed = Pick<OperationRecord, 'detail'>
  * has continued and calls again with more facts. Two equal facts count as two.
  */
 export function newFacts(given: readonly Fact[], { detail }: Detailed): readonly Fact[] {
-  const known = [...readDigests(detail)]
+  return withoutKnown(given, readDigests(detail))
+}
+
+function withoutKnown(given: readonly Fact[], digests: readonly string[]): readonly Fact[] {
+  const known = [...digests]
   return given.filter((fact) => {
     const index = known.indexOf(digest(fact))
     if (index !== -1) known.splice(index, 1)
@@ -323,7 +346,7 @@ function readDigests(detail: unknown): readonly string[] {
   return (detail as StoredFacts | null)?.facts ?? []
 }
 
-function digest({ type, scope = {}, payload }: Fact): string {
+function digest({ type, scope = {}, payload }: Fact | StoredEvent): string {
   // A fact reaches an activity as JSON.
   return digestOf([type, { ...scope }, payload as JsonObject]).slice(0, 8)
 }

@@ -31,6 +31,7 @@ import {
   lookUp,
   record,
   TooManyOperations,
+  unstoredFacts,
 } from './operation.js'
 import type { HeldOperation } from './operation.js'
 import { waitForDefinition } from './plan-content.js'
@@ -135,7 +136,8 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     const found = await lookUp<RunEffectAnswer>(tx, { threadId, id: effectId })
     if (found.kind === 'answered') return found
     const now = microseconds(input)
-    if (found.operation === null) await appendEvents(tx, { threadId, events: input.facts, now })
+    if (found.operation === null)
+      await appendEvents(tx, { threadId, events: await unstoredFacts(tx, input), now })
     const row = await findEffect(tx, threadId, effectId)
     // The writes of an interrupted attempt were not committed, so the code runs again (T9).
     const beginning = { kind: 'effect', place: {}, onInterrupted: 'rerun', now } as const

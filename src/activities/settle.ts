@@ -43,7 +43,7 @@ import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import { fittingOperations, lookUp, newFacts, record, digestFacts } from './operation.js'
+import { digestFacts, fittingOperations, lookUp, newFacts, record, unstoredFacts } from './operation.js'
 import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
@@ -65,21 +65,22 @@ export async function settle(
       const thread = await openAnyThread(tx, input)
       if (thread === null) return SETTLED
       const { threadId } = input
+      const facts = await unstoredFacts(tx, input)
       const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
-      if (found.kind === 'answered') return settleAgain(tx, { thread, input, known: found.operation })
+      if (found.kind === 'answered') return settleAgain(tx, { thread, input, facts, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of interrupted calls precede the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
       // Subscribers stop reading at the close of a thread, so facts of signals that arrived after it are not stored.
       if (thread.closed_at === null || input.end !== null)
-        await appendEvents(tx, { threadId, events: input.facts, now: microseconds(input) })
+        await appendEvents(tx, { threadId, events: facts, now: microseconds(input) })
       for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
       await closeChildren(tx, input, input.closed)
       await withdrawUnacknowledged(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
       const answer = answerOf({ thread, input }, await limitOperations(tx, input))
-      await recordSettle(tx, input, found)
+      await recordSettle(tx, { input, facts }, found)
       return answer
     }),
   )
@@ -95,6 +96,8 @@ interface EndingRun extends Settling {
 }
 
 interface RepeatedSettle extends Settling {
+  /** Those that may be new. */
+  readonly facts: readonly Fact[]
   readonly known: OperationRecord
 }
 
@@ -102,11 +105,14 @@ interface RepeatedSettle extends Settling {
  * The previous answer was lost: stores only the new facts and closed children, and returns the operations of the
  * calls that are unacknowledged now. After a reset these may differ from the first ones (T9).
  */
-async function settleAgain(tx: Writer, { thread, input, known }: RepeatedSettle): Promise<SettleAnswer> {
+async function settleAgain(
+  tx: Writer,
+  { thread, input, facts, known }: RepeatedSettle,
+): Promise<SettleAnswer> {
   const { threadId } = input
   // Made by `settleDetail`: the store's boundary.
   const { closed = [] } = (known.detail ?? {}) as SettleDetail
-  const events = thread.closed_at === null ? newFacts(input.facts, known) : []
+  const events = thread.closed_at === null ? newFacts(facts, known) : []
   const added = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
   await withdrawUnacknowledged(tx, input)
@@ -296,7 +302,11 @@ async function close(tx: Writer, { thread, input }: Settling, closing: ThreadClo
  * The recorded snapshot serves readers while no worker runs. The operations of the answer are not recorded, because a
  * later attempt computes them again.
  */
-async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): Promise<void> {
+async function recordSettle(
+  tx: Writer,
+  { input, facts }: Pick<RepeatedSettle, 'input' | 'facts'>,
+  key: OperationKey,
+): Promise<void> {
   const { threadId, snapshot } = input
   const now = microseconds(input)
   const { run, end, activeSides: activated = [] } = input
@@ -305,7 +315,7 @@ async function recordSettle(tx: Writer, input: SettleInput, key: OperationKey): 
   const settled = end === null ? {} : { settled: { run, agent: snapshot.agent, activated } }
   await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now, ...settled })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
-  const detail = settleDetail(digestFacts(input.facts), closed)
+  const detail = settleDetail(digestFacts(facts), closed)
   const place = { run, number: input.settle }
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
 }

@@ -22,6 +22,14 @@ export interface ActivityInput {
   readonly run: number
   /** The workflow's facts since the last activity, which the first transaction of this activity stores. */
   readonly facts: readonly Fact[]
+  /** Facts of earlier activities, which this one stores if they did not. Left out if there are none, as nearly always. */
+  readonly unansweredFacts?: readonly UnansweredFacts[]
+}
+
+/** The facts of an activity that ended without an answer: it may have stored them, all at once, at the time of its input. */
+export interface UnansweredFacts {
+  readonly now: Millis
+  readonly facts: readonly Fact[]
 }
 
 export interface StepInput extends ActivityInput {

@@ -102,6 +102,21 @@ export async function readEvents(
     .slice(0, limit)
 }
 
+/** The events that were appended with this time. It reads all rows of the thread. */
+export async function readEventsAt(
+  db: Reader,
+  threadId: string,
+  at: Micros,
+): Promise<readonly StoredEvent[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .where('thread_id', '=', threadId)
+    .where('at', '=', at)
+    .execute()
+  return rows.flatMap((row) => unpackEvents(row).map((event) => ({ ...event, at: row.at })))
+}
+
 /** The later of the recorded activity and `now`: clocks of senders differ, and lists by activity must not jump back. */
 function laterActivity(now: Micros) {
   return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`

@@ -102,6 +102,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
     settles: 0,
     facts: [],
     factsDropped: 0,
+    unansweredFacts: [],
     lastRun: null,
     progressed: true,
   }
@@ -110,7 +111,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'earlyReports' | 'children' | 'postponed'
+  'start' | 'queue' | 'effects' | 'givenUp' | 'unansweredFacts' | 'earlyReports' | 'children' | 'postponed'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -118,6 +119,7 @@ export interface CarriedControl extends Omit<
   readonly effects: readonly (readonly [string, number])[]
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
+  readonly unansweredFacts?: ThreadControl['unansweredFacts']
   readonly earlyReports?: ThreadControl['earlyReports']
   /** Left out, except for a moment after a reset. */
   readonly postponed?: NonNullable<ThreadControl['postponed']>
@@ -125,10 +127,11 @@ export interface CarriedControl extends Omit<
 
 /** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, earlyReports, postponed, ...control } = given
+  const { start: _given, givenUp, unansweredFacts, earlyReports, postponed, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
+    ...(unansweredFacts.length > 0 && { unansweredFacts }),
     ...(earlyReports.length > 0 && { earlyReports }),
     ...(postponed !== null && { postponed }),
     queue: control.queue.map(packEntry),
@@ -149,6 +152,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     ...carried,
     start,
     givenUp: carried.givenUp ?? [],
+    unansweredFacts: carried.unansweredFacts ?? [],
     earlyReports: carried.earlyReports ?? [],
     postponed: carried.postponed ?? null,
     queue: carried.queue.map(unpackEntry),

@@ -7,7 +7,7 @@
  * It is plain JSON, carried over continue-as-new, so its size is bounded (LIMITS.carriedStateBytes) and its shape has a
  * version. All functions of this folder are pure: they take a control state and give the next one.
  */
-import type { InlineMessage } from '../protocol/activities.js'
+import type { InlineMessage, UnansweredFacts } from '../protocol/activities.js'
 import type { ClosedChild, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import type { ChildReport, ThreadStart } from '../protocol/messages.js'
@@ -61,6 +61,8 @@ export interface ThreadControl {
   readonly settles: number
   readonly facts: readonly Fact[]
   readonly factsDropped: number
+  /** They are sent again, until an activity has answered that all facts are stored. */
+  readonly unansweredFacts: readonly UnansweredFacts[]
   readonly lastRun: LastRun<Millis> | null
   /** Something was applied since the last continue-as-new: never two in a row without progress. */
   readonly progressed: boolean

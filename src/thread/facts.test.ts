@@ -3,7 +3,14 @@ import { idleControl } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadControl } from './control.js'
-import { forgetSentFacts, listFactsToSend, hasStored, withFacts, withWarning } from './facts.js'
+import {
+  factsToSend,
+  forgetSentFacts,
+  hasStored,
+  keepUnansweredFacts,
+  withFacts,
+  withWarning,
+} from './facts.js'
 
 const stepFact = (number: number) => fact('step.completed', { step: number, reason: null })
 const createControl = (count: number): ThreadControl =>
@@ -24,7 +31,7 @@ test('beyond a hundred facts are counted only', () => {
   const control = withFacts(createControl(LIMITS.waitingFacts - 1), stepFact(1), stepFact(2), stepFact(3))
   expect(control.facts).toHaveLength(LIMITS.waitingFacts)
   expect(control.factsDropped).toBe(2)
-  expect(listFactsToSend(control).at(-1)).toEqual({
+  expect(factsToSend(control).facts.at(-1)).toEqual({
     type: 'runtime.warning',
     payload: { code: 'facts_dropped', count: 2 },
   })
@@ -42,21 +49,48 @@ test('facts that are long are bounded by their bytes', () => {
 
 test('without a loss only the facts are sent', () => {
   const control = createControl(3)
-  expect(listFactsToSend(control)).toBe(control.facts)
+  expect(factsToSend(control)).toEqual({ facts: control.facts })
 })
 
 test('facts that were decided meanwhile wait for the next activity', () => {
   const sent = withFacts(createControl(LIMITS.waitingFacts), stepFact(100))
   const meanwhile = withFacts(sent, stepFact(101))
-  const control = forgetSentFacts(meanwhile, sent.facts, sent.factsDropped)
+  const control = forgetSentFacts(meanwhile, sent)
   expect(control.facts).toEqual([])
   expect(control.factsDropped).toBe(1)
-  expect(forgetSentFacts(withFacts(control, stepFact(102)), control.facts, 0).facts).toEqual([stepFact(102)])
+  const answered = forgetSentFacts(withFacts(control, stepFact(102)), control)
+  expect(answered.facts).toEqual([stepFact(102)])
 })
 
 test('equal facts are told apart when they were sent', () => {
   const sent = withFacts(idleControl(), stepFact(1))
-  expect(forgetSentFacts(withFacts(sent, stepFact(1)), sent.facts, 0).facts).toEqual([stepFact(1)])
+  expect(forgetSentFacts(withFacts(sent, stepFact(1)), sent).facts).toEqual([stepFact(1)])
+})
+
+test('facts without an answer are sent again with the time at which they were sent', () => {
+  const sent = createControl(1)
+  const kept = keepUnansweredFacts(withFacts(sent, stepFact(1)), sent, 5)
+  expect(kept.facts).toEqual([stepFact(1)])
+  const again = { facts: [stepFact(1)], unansweredFacts: [{ now: 5, facts: [stepFact(0)] }] }
+  expect(factsToSend(kept)).toEqual(again)
+  const twice = keepUnansweredFacts(kept, kept, 9)
+  expect(factsToSend(twice)).toEqual({
+    facts: [],
+    unansweredFacts: [...again.unansweredFacts, { now: 9, facts: [stepFact(1)] }],
+  })
+  expect(factsToSend(forgetSentFacts(withFacts(twice, stepFact(2)), twice))).toEqual({ facts: [stepFact(2)] })
+})
+
+test('an activity without facts leaves none to be sent again', () => {
+  const control = idleControl()
+  expect(keepUnansweredFacts(control, control, 5)).toBe(control)
+})
+
+test('facts without an answer count towards the bound', () => {
+  const sent = createControl(LIMITS.waitingFacts)
+  const control = withFacts(keepUnansweredFacts(sent, sent, 5), stepFact(100))
+  expect(control.facts).toEqual([])
+  expect(control.factsDropped).toBe(1)
 })
 
 test('a warning is a code and a sentence', () => {

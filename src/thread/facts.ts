@@ -1,11 +1,13 @@
 /**
  * Facts of the event log that the workflow decides, which the next activity stores; among them the end of a turn and a handoff.
  *
- * It owns: which facts wait, how many did not fit, and the end of a turn that no step was judged for. It does not own: facts
- * that activities store by themselves, and turns that end with a step (`advance.ts`).
- * Invariants: a fact is sent once. Beyond a bound facts are counted and no longer kept (T10). The log has one end of each turn
- * that has begun.
+ * It owns: which facts wait, which were sent without an answer, how many did not fit, and the end of a turn that no step was
+ * judged for. It does not own: facts that activities store by themselves, and turns that end with a step (`advance.ts`).
+ * Invariants: a fact is stored once. One whose activity gave no answer is sent again with the time at which it was sent, by
+ * which an activity finds it in the log. Beyond a bound facts are counted and no longer kept (T10). The log has one end of
+ * each turn that has begun.
  */
+import type { ActivityInput } from '../protocol/activities.js'
 import type { WarningCode } from '../protocol/event-codes.js'
 import type { EventScope } from '../protocol/events.js'
 import { fact, phaseFact } from '../protocol/facts.js'
@@ -13,6 +15,7 @@ import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Side } from '../protocol/plan.js'
+import type { Millis } from '../protocol/time.js'
 import { utf8Length } from '../protocol/values.js'
 import type { ThreadControl } from './control.js'
 import { restartTurn } from './run.js'
@@ -23,7 +26,8 @@ export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): Th
   const kept = facts.some(isQueueChange)
     ? control.facts.filter((fact) => !isQueueChange(fact))
     : control.facts
-  const fitting = facts.filter((_fact, index) => fits([...kept, ...facts.slice(0, index + 1)]))
+  const waiting = [...control.unansweredFacts.flatMap((sent) => sent.facts), ...kept]
+  const fitting = facts.filter((_fact, index) => fits([...waiting, ...facts.slice(0, index + 1)]))
   return {
     ...control,
     facts: [...kept, ...fitting],
@@ -41,8 +45,14 @@ function isQueueChange({ type }: Fact): boolean {
   return type === 'queue.changed'
 }
 
-/** The facts that the next activity stores, with a warning if some did not fit. */
-export function listFactsToSend(control: ThreadControl): readonly Fact[] {
+/** What the next activity stores. */
+export function factsToSend(control: ThreadControl): Pick<ActivityInput, 'facts' | 'unansweredFacts'> {
+  const { unansweredFacts } = control
+  return { facts: listFacts(control), ...(unansweredFacts.length > 0 && { unansweredFacts }) }
+}
+
+/** With a warning if some did not fit. */
+function listFacts(control: ThreadControl): readonly Fact[] {
   if (control.factsDropped === 0) return control.facts
   const dropped = fact('runtime.warning', { code: 'facts_dropped', count: control.factsDropped })
   return [...control.facts, dropped]
@@ -53,18 +63,24 @@ export function hasStored(answer: { readonly type: string; readonly storedNothin
   return answer.type !== 'terminated' && answer.type !== 'moved' && answer.storedNothing !== true
 }
 
-/** Forgets the facts that an activity has stored; later ones wait for the next activity. */
-export function forgetSentFacts(
-  control: ThreadControl,
-  sent: readonly Fact[],
-  droppedSent: number,
-): ThreadControl {
-  const stored = new Set(sent)
+/** Forgets the facts that an activity has stored: those of the state in which it was sent. Later ones wait for the next. */
+export function forgetSentFacts(control: ThreadControl, sent: ThreadControl): ThreadControl {
+  const stored = new Set(sent.facts)
+  const answered = new Set(sent.unansweredFacts)
   return {
     ...control,
     facts: control.facts.filter((fact) => !stored.has(fact)),
-    factsDropped: control.factsDropped - droppedSent,
+    factsDropped: control.factsDropped - sent.factsDropped,
+    unansweredFacts: control.unansweredFacts.filter((earlier) => !answered.has(earlier)),
   }
+}
+
+/** Keeps the facts of an activity that was sent at this time, in this state, and gave no answer. */
+export function keepUnansweredFacts(control: ThreadControl, sent: ThreadControl, now: Millis): ThreadControl {
+  const facts = listFacts(sent)
+  if (facts.length === 0) return control
+  const unansweredFacts = [...control.unansweredFacts, { now, facts }]
+  return { ...forgetSentFacts(control, { ...sent, unansweredFacts: [] }), unansweredFacts }
 }
 
 /** Records something that was skipped, by a code and a sentence without content (T10). */

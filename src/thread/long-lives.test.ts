@@ -55,7 +55,7 @@ function life(subagents: number) {
       default:
         throw new Error(`Expected nothing but turns with subagents, got ${action.kind}.`)
     }
-    control = forgetSentFacts(control, control.facts, control.factsDropped)
+    control = forgetSentFacts(control, control)
   }
 
   return {

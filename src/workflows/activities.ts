@@ -23,7 +23,7 @@ import {
   adoptStore,
 } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
-import { forgetSentFacts, listFactsToSend, hasStored } from '../thread/facts.js'
+import { factsToSend, forgetSentFacts, hasStored, keepUnansweredFacts } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -80,14 +80,14 @@ type Called<N extends Name> =
  */
 export async function callActivity<N extends Name>(host: ThreadHost, call: Call<N>): Promise<Called<N>> {
   const { control } = host
-  const facts = storesFacts(control, call.name) ? listFactsToSend(control) : []
+  const stores = storesFacts(control, call.name)
   const base: ActivityInput = {
     level: host.level,
     threadId: control.threadId,
     ...(control.start.store !== undefined && { store: control.start.store }),
     now: Date.now(),
     run: control.run?.number ?? control.runs,
-    facts,
+    ...(stores ? factsToSend(control) : { facts: [] }),
   }
   host.beginAction(base.now)
   // The type of the input is that of the activity: `Call` took the common fields away, `base` gives them back.
@@ -96,17 +96,14 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const called = isRepeated(host, call, first)
     ? await attempt(host, call, repeatInput(call.name, input))
     : first
-  if (called.kind !== 'answered') {
+  // An earlier attempt may have committed what the answer for a terminated thread does not have.
+  if (called.kind !== 'answered' || called.answer.type === 'terminated') {
     host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
-    return called
+    if (stores) host.update((current) => keepUnansweredFacts(current, control, base.now))
   }
-  const { answer } = called
-  if (facts.length > 0 && hasStored(answer))
-    host.update((current) => forgetSentFacts(current, control.facts, control.factsDropped))
+  if (called.kind !== 'answered') return called
+  if (stores && hasStored(called.answer)) host.update((current) => forgetSentFacts(current, control))
   if (isOfStep(call.name)) host.update(clearResumed)
-  // An earlier attempt may have committed an outcome, which the answer for a terminated thread does not have.
-  if (answer.type === 'terminated')
-    host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
   return called
 }
 

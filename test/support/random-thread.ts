@@ -237,8 +237,7 @@ export class RandomThread {
   }
 
   #stored(): void {
-    const { facts, factsDropped } = this.control
-    this.change((control) => forgetSentFacts(control, facts, factsDropped))
+    this.change((control) => forgetSentFacts(control, control))
   }
 
   #callModel({ run, drain, ...called }: Kind<'callModel'>): void {

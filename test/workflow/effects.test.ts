@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { takeOperation } from '../../src/store/operations.js'
 import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
-import { factTypes, toolResults, transcript } from '../support/thread-facts.js'
+import { failActivity } from '../support/operate-activity.js'
+import { factsOf, factTypes, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
 import { noted } from '../support/workflow-desk.js'
@@ -54,6 +55,34 @@ threeRuns((desk) => {
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Still here'))
     const types = await factTypes(thread)
     expect(types.filter((type) => type.startsWith('effect.'))).toEqual(['effect.scheduled', 'effect.failed'])
+  })
+
+  test('facts that an activity stored before it failed for good are stored once', async () => {
+    const [began, gate] = [createGate(), createGate()]
+    const { thread } = await desk.start({
+      chat: [{ toolCalls: [work] }, { text: marked('Set') }],
+      tools: {
+        work: async (state) => {
+          noted.set(state.threadId, async () => {
+            began.open()
+            await gate.passed
+          })
+          // Due before the step ends, so its activity stores the step's last phases.
+          await state.scheduleEffect('note', {})
+          return { status: 'success' }
+        },
+      },
+    })
+    await began.passed
+    await failActivity(thread.workflow, 'thread.runEffect')
+    gate.open()
+    await thread.waitUntilIdle()
+    const phases = (await factsOf(thread)).flatMap((fact) =>
+      fact.type === 'step.phase' ? [[fact.stepId, fact.payload.phase]] : [],
+    )
+    expect(phases).toEqual(
+      ['step_1_1', 'step_1_2'].flatMap((step) => [1, 2, 3, 4, 5, 6, 7].map((phase) => [step, phase])),
+    )
   })
 
   test('T3 a tool that an effect queues while its run is stopped runs once the thread goes on', async () => {

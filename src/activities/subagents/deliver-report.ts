@@ -19,7 +19,7 @@ import { findThread } from '../../store/threads/threads.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments } from '../attachments.js'
-import { lookUp, newFacts, record as recordOperation, digestFacts } from '../operation.js'
+import { digestFacts, lookUp, newFacts, record as recordOperation, unstoredFacts } from '../operation.js'
 import type { Answered } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { withCutNote } from '../tool/call-result.js'
@@ -61,21 +61,23 @@ async function deliverOnce(
   if (found.kind === 'answered') return deliverAgain(tx, input, found)
   const answer = await deliver(tx, dependencies, input)
   const now = microseconds(input)
-  const { invocations, closes, facts } = input
-  const detail = { invocations, closes, ...digestFacts(facts) }
+  const { invocations, closes } = input
+  const events = await unstoredFacts(tx, input)
+  const detail = { invocations, closes, ...digestFacts(events) }
   const place = { number: input.report }
   await recordOperation(tx, found, { kind: 'report', place, answer, detail, now })
-  await appendEvents(tx, { threadId: input.threadId, events: input.facts, now })
+  await appendEvents(tx, { threadId: input.threadId, events, now })
   return answer
 }
 
 /** Stores new facts when the previous answer was lost. */
 async function deliverAgain(
   tx: Writer,
-  { threadId, facts, ...input }: DeliverReportInput,
+  input: DeliverReportInput,
   { answer, operation }: Answered<DeliverReportAnswer>,
 ): Promise<DeliverReportAnswer> {
-  const events = newFacts(facts, operation)
+  const { threadId } = input
+  const events = newFacts(await unstoredFacts(tx, input), operation)
   if (events.length > 0) {
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
     // `deliverOnce` wrote the detail as an object.

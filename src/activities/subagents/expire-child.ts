@@ -10,7 +10,7 @@ import { findChild, findChildName, saveReport, updateChild } from '../../store/t
 import { closeThread } from '../../store/threads/thread-closing.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { lookUp, record } from '../operation.js'
+import { lookUp, record, unstoredFacts } from '../operation.js'
 import { microseconds } from '../scope.js'
 import { openThread } from '../thread-row.js'
 import { failureText } from './report-text.js'
@@ -30,7 +30,7 @@ export async function expireChild(
       const found = await lookUp<ExpireChildAnswer>(tx, { threadId, id: `expire_${requestId}` })
       if (found.kind === 'answered') return found.answer
       const now = microseconds(input)
-      await appendEvents(tx, { threadId, events: input.facts, now })
+      await appendEvents(tx, { threadId, events: await unstoredFacts(tx, input), now })
       const answer = { type: 'expired', messageId: await expire(tx, input) } as const
       await record(tx, found, { kind: 'expire', place: {}, answer, now })
       return answer

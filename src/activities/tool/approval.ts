@@ -22,7 +22,7 @@ import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { postpone } from '../operation.js'
+import { postpone, unstoredFacts } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
@@ -187,7 +187,7 @@ async function askApproval(
       { requestId: id, kind: 'approval', toolName: row.name },
       callScope(input),
     )
-    const events = [...input.facts, ...opening, ...resolved, ...warned, required]
+    const events = [...(await unstoredFacts(tx, input)), ...opening, ...resolved, ...warned, required]
     await appendEvents(tx, { threadId, events, now })
     return { kind: 'answered', answer: approvalAnswer(id) }
   })

@@ -38,7 +38,7 @@ import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { lookUp, record } from '../operation.js'
+import { lookUp, record, unstoredFacts } from '../operation.js'
 import { loadPlan, waitForDefinition } from '../plan-content.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { callScope, microseconds } from '../scope.js'
@@ -141,7 +141,8 @@ async function skipMissing(store: Store, input: ExecuteToolInput): Promise<Resul
     if (known !== null && !isDeepStrictEqual(known.detail, detail)) return { ...SKIPPED, storedNothing: true }
     const message = 'A queued tool was skipped: nothing is stored under its id. Queue tools by a client.'
     const warning = fact('runtime.warning', { code: 'tool_skipped', message }, callScope(input))
-    if (done) await appendEvents(tx, { threadId, events: [...input.facts, warning], now })
+    if (done)
+      await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), warning], now })
     return SKIPPED
   })
 }
@@ -164,7 +165,11 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
       answer,
       now,
     })
-    await appendEvents(tx, { threadId, events: [...input.facts, ...entered.opening], now })
+    await appendEvents(tx, {
+      threadId,
+      events: [...(await unstoredFacts(tx, input)), ...entered.opening],
+      now,
+    })
     return answer
   })
 }

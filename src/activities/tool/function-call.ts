@@ -40,7 +40,15 @@ import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import { TooManyOperations, assertFitting, commit, finish, isStillHeld, previousHold } from '../operation.js'
+import {
+  TooManyOperations,
+  assertFitting,
+  commit,
+  finish,
+  isStillHeld,
+  previousHold,
+  unstoredFacts,
+} from '../operation.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import { log } from '../temporal-activity.js'
@@ -125,7 +133,7 @@ async function commitDenial(
   return commitResult(store, call, result, {
     hooks,
     opening: async (tx) => [
-      ...input.facts,
+      ...(await unstoredFacts(tx, input)),
       ...phaseFive(input, row),
       ...(response === null ? [] : await resolveRequest(tx, input, response)),
     ],

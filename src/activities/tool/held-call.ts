@@ -18,7 +18,7 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
-import { begin, lookUp } from '../operation.js'
+import { begin, lookUp, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
@@ -90,7 +90,13 @@ async function startCall(tx: Writer, input: HeldInput, { entered, response }: St
   const opens = found.id === callId
   const started: Fact = fact('tool.started', { name: row.name }, callScope(input))
   const phase = opens ? phaseFive(input, row) : []
-  const events = [...input.facts, ...opening, ...phase, ...resolved, ...(opens ? [started] : [])]
+  const events = [
+    ...(await unstoredFacts(tx, input)),
+    ...opening,
+    ...phase,
+    ...resolved,
+    ...(opens ? [started] : []),
+  ]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
 }
 

@@ -17,7 +17,7 @@ import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { ActivityDependencies } from '../activity.js'
-import { begin, commit, finish, lookUp } from '../operation.js'
+import { begin, commit, finish, lookUp, unstoredFacts } from '../operation.js'
 import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
 import { promptOf } from '../../definitions/plan/plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
@@ -138,7 +138,11 @@ async function beginActivation(
     const handed = await handOver(tx, input, thread)
     if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const started = await beginRun(tx, input)
-    await appendEvents(tx, { threadId, events: [...input.facts, ...handed, ...started], now })
+    await appendEvents(tx, {
+      threadId,
+      events: [...(await unstoredFacts(tx, input)), ...handed, ...started],
+      now,
+    })
     const { held } = await begin(tx, found, activationBeginning(input, content, await hooked.commit(tx)))
     return { kind: 'held', held }
   })

@@ -24,7 +24,7 @@ import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { requestHooks } from '../hooks/hook-points.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { begin, commit, finish, lookUp, record } from '../operation.js'
+import { begin, commit, finish, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
 import { loadPlan, planOfStep } from '../plan-content.js'
 import { promptNamed, promptOf } from '../../definitions/plan/plan-content.js'
@@ -277,7 +277,7 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
     const handed = content === null ? [] : await handOver(tx, input, thread)
     if (content !== null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const detail = content === null ? null : { plan: content.plan.digest }
-    const events = [...input.facts, ...handed, ...(await recordRunStart(tx, input))]
+    const events = [...(await unstoredFacts(tx, input)), ...handed, ...(await recordRunStart(tx, input))]
     await appendEvents(tx, { threadId: key.threadId, events, now })
     const answer = withOperations(begun, await hooked.commit(tx))
     await record(tx, key, { kind: 'begin', place: { run: input.run }, answer, detail, now })

@@ -30,7 +30,7 @@ import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
 import type { ActivityDependencies } from '../activity.js'
-import { begin, lookUp, record } from '../operation.js'
+import { begin, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation, Unfinished } from '../operation.js'
 import { promptOf } from '../../definitions/plan/plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
@@ -165,7 +165,7 @@ async function drainQueue(
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
-  const events = [...input.facts, ...handed, ...step]
+  const events = [...(await unstoredFacts(tx, input)), ...handed, ...step]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   const operations = await hooked.commit(tx)
   if (idle) {
@@ -231,7 +231,7 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     const delivered = await deliverMessages(tx, { threadId, ids, run, step })
     const started = input.trigger === null ? [] : [runStartFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
-    const events = [...input.facts, ...started, ...creationFacts(input, delivered)]
+    const events = [...(await unstoredFacts(tx, input)), ...started, ...creationFacts(input, delivered)]
     await appendEvents(tx, { threadId, events, now })
     return MISSING
   })
