@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 
 import { defineConfig } from 'vitest/config'
 
+import { IS_LONG } from './test/support/long.js'
 import { RunReporter } from './test/support/run-reporter.js'
 
 const needsServers = [
@@ -18,8 +19,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 process.env['NODE_COMPILE_CACHE'] ??= source('.everthread/compile-cache')
 
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
-/** What takes minutes runs when it is asked for. */
-const isLong = process.env['EVERTHREAD_TEST_LONG'] === '1'
+/** What has hundreds of threads runs on the second store when it is asked for. */
 const LONG = [
   'test/hostile/**',
   'test/integration/subagent-{tree,crowds}.test.ts',
@@ -127,8 +127,11 @@ export default defineConfig({
           // Of one store only.
           'test/integration/{canary,s3}.test.ts',
           'test/chaos/**',
-          // Minutes each, for their hundreds of threads.
-          ...(isLong ? [] : LONG),
+          // Commands, plugins and other programs meet a store only through threads, which the files below have on both.
+          'test/integration/cli/**',
+          'test/integration/{doctor,plugin-codec,plugin-converter,plugin,python-example,temporal-cli,temporal-ui}.test.ts',
+          'test/integration/{task-queues,trace,two-stores,unregistered-search-attributes}.test.ts',
+          ...(IS_LONG ? [] : LONG),
         ],
         env: { EVERTHREAD_TEST_STORE: 'postgres' },
       }),

@@ -51,6 +51,12 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'changeStep(applyOperations(deferring, [], now), (step) => markPhase(step, answer))',
   },
   {
+    name: 'facts without an answer are sent as new ones',
+    file: 'src/thread/facts.ts',
+    find: 'return { ...forgetSentFacts(control, { ...sent, unansweredFacts: [] }), unansweredFacts }',
+    replace: 'return control',
+  },
+  {
     name: 'facts that were stored are sent again',
     file: 'src/thread/facts.ts',
     find: 'facts: control.facts.filter((fact) => !stored.has(fact))',

@@ -11,7 +11,7 @@ import { IMMEDIATE, planNamed, planOfDigest } from './plans.js'
 import { registered } from './registered.js'
 import { stagedItems } from './staged-items.js'
 import { stepScope } from './step-scope.js'
-import { append, commit, Cut, finish, hold, recorded, TERMINATED } from './steps.js'
+import { append, commit, Cut, finish, hold, recorded, takeFacts, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const MISSING = { type: 'end', reason: 'definition_missing', outcome: 'failed' } as const
@@ -47,7 +47,7 @@ function beginRun(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   const id = beginOperationId(input.run)
   const known = thread.operations.get(id)
   if (known !== undefined) return recorded(attempt, thread, known)
-  append(thread, [...input.facts, ...recordRunStart(thread, input)])
+  append(thread, [...takeFacts(thread, input), ...recordRunStart(thread, input)])
   thread.agent = input.agent
   const answer: CallModelAnswer = attempt.world.may(0.05)
     ? MISSING
@@ -72,7 +72,7 @@ function activate(attempt: Attempt, input: CallModelInput, plan: Plan): CallMode
   const id = immediatesId(input, `${input.side}${input.agent}${before}`)
   const known = thread.operations.get(id)
   if (known !== undefined) return recorded(attempt, thread, known)
-  append(thread, [...input.facts, ...recordRunStart(thread, input)])
+  append(thread, [...takeFacts(thread, input), ...recordRunStart(thread, input)])
   thread.agent = input.agent
   const count = 1 + world.random.below(2)
   const calls = Array.from({ length: count }, (_, index) => {
@@ -115,7 +115,10 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (input.plan === null && world.may(0.01))
     return { kind: 'answered', answer: missing(attempt, input, thread) }
   const idle = isIdle(thread, input, { plan, delivered })
-  append(thread, [...input.facts, ...(idle ? [] : [...recordRunStart(thread, input), ...stepFacts(input)])])
+  append(thread, [
+    ...takeFacts(thread, input),
+    ...(idle ? [] : [...recordRunStart(thread, input), ...stepFacts(input)]),
+  ])
   if (!idle) return { kind: 'held', number, operations: [] }
   const answer: CallModelAnswer = { type: 'nothing_to_do', ...newPlan(input, plan) }
   finish(attempt, thread, id, answer)
@@ -163,7 +166,7 @@ function refuse(row: MessageRow | undefined): void {
 }
 
 function missing(attempt: Attempt, input: CallModelInput, thread: ThreadRow): CallModelAnswer {
-  append(thread, [...input.facts, ...recordRunStart(thread, input)])
+  append(thread, [...takeFacts(thread, input), ...recordRunStart(thread, input)])
   finish(attempt, thread, modelOperationId(input.run, input.step), MISSING)
   return MISSING
 }

@@ -5,7 +5,7 @@ import type { CallRow, ThreadRow } from '../store/rows.js'
 import { chosenOperations, chosenResult } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
 import { planOfDigest, TOOLS } from './plans.js'
-import { append, commit, Cut, finish, openThread, recorded, TERMINATED } from './steps.js'
+import { append, commit, Cut, finish, openThread, recorded, takeFacts, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const REMOTE = { type: 'remote', taskQueue: 'python', activity: 'draw', timeout: 1000 } as const
@@ -41,7 +41,7 @@ function skipMissing(attempt: Attempt, input: ExecuteToolInput): ExecuteToolAnsw
   const thread = openThread(attempt, input)
   if (thread === null) return TERMINATED
   const id = `${input.callId}_missing`
-  if (!thread.operations.has(id)) append(thread, input.facts)
+  if (!thread.operations.has(id)) append(thread, takeFacts(thread, input))
   finish(attempt, thread, id, null)
   return { type: 'result', outcome: 'failed' }
 }

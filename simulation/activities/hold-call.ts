@@ -4,12 +4,12 @@ import { queuesTool } from '../../src/protocol/operations.js'
 import { say } from '../store/messages.js'
 import type { CallRow, LoggedFact, ThreadRow } from '../store/rows.js'
 import { stepScope } from './step-scope.js'
-import { append, commit, hold, openThread, recorded, TERMINATED } from './steps.js'
+import { append, commit, hold, openThread, recorded, takeFacts, TERMINATED } from './steps.js'
 import type { Attempt } from './steps.js'
 
 export type CallPart = Pick<
   CallInput,
-  'threadId' | 'callId' | 'run' | 'step' | 'queued' | 'first' | 'last' | 'facts'
+  'threadId' | 'callId' | 'run' | 'step' | 'queued' | 'first' | 'last' | 'facts' | 'unansweredFacts' | 'now'
 >
 
 /** A call that this attempt holds. */
@@ -50,7 +50,11 @@ export function enterCall<T>(
   const cutOff = known?.state === 'started'
   const { number } = hold(thread, id, state)
   if (!cutOff)
-    append(thread, [...input.facts, ...opening(thread, row, input), ...(opens ? started(row, input) : [])])
+    append(thread, [
+      ...takeFacts(thread, input),
+      ...opening(thread, row, input),
+      ...(opens ? started(row, input) : []),
+    ])
   return { kind: 'held', thread, row, id, number, cutOff }
 }
 

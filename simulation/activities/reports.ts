@@ -13,7 +13,7 @@ import { rejectWaiting, stage } from '../store/messages.js'
 import type { ThreadRow } from '../store/rows.js'
 import type { World } from '../world.js'
 import { isOpen } from './choices.js'
-import { append, openThread } from './steps.js'
+import { append, openThread, takeFacts } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 /** Writes a child's report into its parent's store before the parent's workflow hears of it (T2). Done once. */
@@ -38,7 +38,7 @@ function deliveredOnce(
   const { invocations, closes } = input
   const finished = { id, state: 'finished', attempt: 1, answer, requested: true, by: activity } as const
   thread.operations.set(id, { ...finished, detail: { invocations, closes } })
-  append(thread, input.facts)
+  append(thread, takeFacts(thread, input))
   return answer
 }
 
@@ -113,7 +113,7 @@ export function* expireChild(attempt: Attempt, input: ExpireChildInput): Steps<E
   const id = `expire_${input.requestId}`
   const done = stored.operations.get(id)
   if (done !== undefined) return done.answer as ExpireChildAnswer
-  append(stored, input.facts)
+  append(stored, takeFacts(stored, input))
   const thread = openThread(attempt, input)
   const answer: ExpireChildAnswer = {
     type: 'expired',

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import type {
   PrepareChildAnswer,
   PrepareMessageAnswer,
@@ -15,7 +17,7 @@ import type { World } from '../world.js'
 import { chosenOperations } from './choices.js'
 import { endCall, placeCall } from './hold-call.js'
 import { anyThread } from './registered.js'
-import { append, commit, Cut, finish, hold, openThread, recorded, TERMINATED } from './steps.js'
+import { append, commit, Cut, finish, hold, openThread, recorded, takeFacts, TERMINATED } from './steps.js'
 import type { Attempt, Steps } from './steps.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
@@ -35,7 +37,8 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   }
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
-  if (thread.closed === null || end !== null) append(thread, input.facts)
+  const facts = withoutStoredPhases(thread, input, takeFacts(thread, input))
+  if (thread.closed === null || end !== null) append(thread, facts)
   for (const effectId of input.givenUp ?? []) giveUp(thread, effectId)
   for (const { reference } of input.closed ?? []) closeChild(thread, reference)
   takeBack(attempt, thread, input)
@@ -176,6 +179,17 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   if (isFirst) append(thread, [{ type: 'thread.closed' }])
 }
 
+/** An activity whose answer was lost may have marked phases before. */
+function withoutStoredPhases(
+  { events }: ThreadRow,
+  { unacknowledged }: SettleInput,
+  facts: readonly LoggedFact[],
+): readonly LoggedFact[] {
+  if (unacknowledged === undefined) return facts
+  const isStored = (fact: LoggedFact): boolean => events.some((event) => isDeepStrictEqual(event, fact))
+  return facts.filter((fact) => fact.type !== 'step.phase' || !isStored(fact))
+}
+
 /** A due effect: at least once in code, exactly once in effect (T9). */
 export function* runEffect(attempt: Attempt, input: RunEffectInput): Steps<RunEffectAnswer> {
   const thread = openThread(attempt, input)
@@ -184,7 +198,7 @@ export function* runEffect(attempt: Attempt, input: RunEffectInput): Steps<RunEf
   const { effectId: id } = input
   const known = thread.operations.get(id)
   if (known?.state === 'finished') return recorded(attempt, thread, known)
-  if (known === undefined) append(thread, input.facts)
+  if (known === undefined) append(thread, takeFacts(thread, input))
   const effect = thread.effects.get(id)
   if (effect?.status !== 'scheduled') {
     finish(attempt, thread, id, { type: 'ran' })

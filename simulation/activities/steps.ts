@@ -33,6 +33,16 @@ export function openThread(
   return thread === undefined || thread.terminateRequested ? null : thread
 }
 
+/** The facts of an input that are not stored yet, which the caller stores now. */
+export function takeFacts(
+  { factTimes }: ThreadRow,
+  { now, facts, unansweredFacts = [] }: Pick<ActivityInput, 'now' | 'facts' | 'unansweredFacts'>,
+): readonly LoggedFact[] {
+  const unstored = unansweredFacts.filter((sent) => !factTimes.has(sent.now))
+  for (const sent of [...unstored, { now }]) factTimes.add(sent.now)
+  return [...unstored.flatMap((sent) => sent.facts), ...facts]
+}
+
 export function append(thread: ThreadRow, events: readonly LoggedFact[]): void {
   thread.events.push(...events)
 }

@@ -99,6 +99,7 @@ function drains(world: World, id: string, { drain }: CallModelInput): void {
 function sized(world: World, { name, run }: Activity, input: ActivityInput): void {
   const growing = {
     facts: [],
+    unansweredFacts: [],
     drain: [],
     start: null,
     snapshot: null,

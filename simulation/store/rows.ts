@@ -97,6 +97,8 @@ export interface ThreadRow {
   readonly runs: Map<number, { ended: boolean }>
   readonly kinds: Map<string, ToolPlan>
   readonly events: LoggedFact[]
+  /** The times of the inputs whose facts are among them. */
+  readonly factTimes: Set<number>
 }
 
 export function newThread(of: Pick<ThreadRow, 'id' | 'parent' | 'depth' | 'resumable' | 'agent'>): ThreadRow {
@@ -119,5 +121,6 @@ export function newThread(of: Pick<ThreadRow, 'id' | 'parent' | 'depth' | 'resum
     runs: new Map(),
     kinds: new Map(),
     events: [],
+    factTimes: new Set(),
   }
 }

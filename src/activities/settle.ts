@@ -26,7 +26,8 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import type { PreparedChild } from '../protocol/status.js'
 import { closeOpenCalls } from '../store/calls/open-calls.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
-import { appendEvents } from '../store/events.js'
+import type { StoredEvent } from '../store/event-rows.js'
+import { appendEvents, lastSequence, readEvents } from '../store/events.js'
 import { appendMessage } from '../store/messages/delivery.js'
 import { countUndelivered } from '../store/messages/message-writes.js'
 import { removeQueuedItem } from '../store/messages/queue.js'
@@ -65,7 +66,7 @@ export async function settle(
       const thread = await openAnyThread(tx, input)
       if (thread === null) return SETTLED
       const { threadId } = input
-      const facts = await unstoredFacts(tx, input)
+      const facts = await withoutStoredPhases(tx, input, await unstoredFacts(tx, input))
       const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
       if (found.kind === 'answered') return settleAgain(tx, { thread, input, facts, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
@@ -84,6 +85,26 @@ export async function settle(
       return answer
     }),
   )
+}
+
+/** The events among which the phases of the last step are: a step has a few for each of its calls. */
+const EVENTS_OF_A_STEP = 1_000
+
+/** The workflow marks the phases of an interrupted step; an activity whose answer it never got may have marked some before. */
+async function withoutStoredPhases(
+  tx: Reader,
+  { threadId, unacknowledged }: SettleInput,
+  facts: readonly Fact[],
+): Promise<readonly Fact[]> {
+  if (unacknowledged === undefined) return facts
+  const after = Math.max(0, (await lastSequence(tx, threadId)) - EVENTS_OF_A_STEP)
+  const recent = await readEvents(tx, { threadId, after, limit: EVENTS_OF_A_STEP })
+  const stored = new Set(recent.filter(({ type }) => type === 'step.phase').map(phaseKey))
+  return facts.filter((fact) => fact.type !== 'step.phase' || !stored.has(phaseKey(fact)))
+}
+
+function phaseKey({ scope, payload }: Pick<StoredEvent | Fact, 'scope' | 'payload'>): string {
+  return `${scope?.stepId} ${'phase' in payload ? String(payload.phase) : ''}`
 }
 
 interface Settling {

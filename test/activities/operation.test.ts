@@ -13,9 +13,12 @@ import {
   postpone,
   record,
   TooManyOperations,
+  unstoredFacts,
 } from '../../src/activities/operation.js'
 import type { Begun, Beginning } from '../../src/activities/operation.js'
+import { fact } from '../../src/protocol/facts.js'
 import { LIMITS } from '../../src/protocol/limits.js'
+import { appendEvents } from '../../src/store/events.js'
 import { findOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
 import { insertThread } from '../../src/store/threads/threads.js'
@@ -224,3 +227,19 @@ test('T9 an answer takes as many operations as it can hold, from the first one o
   expect(() => assertFitting(fitting)).not.toThrow()
   expect(() => assertFitting(operations.slice(0, fitting.length + 1))).toThrow(TooManyOperations)
 })
+
+test('facts of an activity without an answer are left out if the log has them from its time', () =>
+  withThread(async (store) => {
+    const changed = (waiting: number) => fact('queue.changed', { waiting })
+    await store.write((tx) =>
+      appendEvents(tx, { threadId: 't', events: [changed(1), changed(1)], now: 5_000 }),
+    )
+    await store.write((tx) => appendEvents(tx, { threadId: 't', events: [changed(2)], now: 6_000 }))
+    const unansweredFacts = [
+      { now: 5, facts: [changed(1), changed(1), changed(1)] },
+      // Equal to one that was stored at another time.
+      { now: 7, facts: [changed(2)] },
+    ]
+    const given = { threadId: 't', facts: [changed(3)], unansweredFacts }
+    expect(await store.read((db) => unstoredFacts(db, given))).toEqual([changed(1), changed(2), changed(3)])
+  }))

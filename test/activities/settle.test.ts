@@ -111,20 +111,6 @@ describe('the end of a run', () => {
       expect(await registered(desk.store)).toMatchObject({ status: 'terminated' })
     }))
 
-  test('facts of an activity without an answer are stored unless that activity stored them', () =>
-    withDesk({}, async (desk) => {
-      const changed = (waiting: number) => [fact('queue.changed', { waiting })]
-      await runSettle(desk, settleInput({ now: NOW + 5, facts: changed(1) }))
-      const unansweredFacts = [
-        { now: NOW + 5, facts: changed(1) },
-        { now: NOW + 6, facts: changed(2) },
-      ]
-      const later = { settle: 2, end: null, now: NOW + 7, facts: changed(3), unansweredFacts }
-      await runSettle(desk, settleInput(later))
-      const changes = (await desk.events()).filter(({ type }) => type === 'queue.changed')
-      expect(changes.map(({ payload }) => payload['waiting'])).toEqual([1, 2, 3])
-    }))
-
   test('T9 after a reset a call that was heard is not told again', () =>
     withDesk({}, async (desk) => {
       const operations = [{ kind: 'queue_message', id: 'm', role: 'user' }]

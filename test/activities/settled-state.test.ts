@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { phaseFact } from '../../src/protocol/facts.js'
+import { appendEvents } from '../../src/store/events.js'
 import { findThread } from '../../src/store/threads/threads.js'
-import { withDesk } from './activity-desk.js'
+import { NOW, withDesk } from './activity-desk.js'
 import { runSettle, settleInput } from './settle-desk.js'
 
 test('the end of a run records what a reopening needs, and a settle within one does not', () =>
@@ -14,4 +16,18 @@ test('the end of a run records what a reopening needs, and a settle within one d
     expect(await settled()).toEqual({ run: 1, agent: 'clerk', activated: ['a'] })
     await runSettle(desk, settleInput({ settle: 4, run: 2 }))
     expect(await settled()).toEqual({ run: 2, agent: 'clerk', activated: [] })
+  }))
+
+test('phases that an activity without an answer has stored are not stored again', () =>
+  withDesk({}, async (desk) => {
+    const scope = { runId: 'run_1', stepId: 'step_1_1' }
+    const phases = ([5, 6, 7] as const).map((phase) => phaseFact(phase, scope))
+    const other = phaseFact(7, { runId: 'run_1', stepId: 'step_1_2' })
+    await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: phases.slice(0, 2), now: NOW }))
+    const stored = async () =>
+      (await desk.events()).flatMap(({ type, scope: { stepId }, payload }) =>
+        type === 'step.phase' ? [`${stepId} ${String(payload['phase'])}`] : [],
+      )
+    await runSettle(desk, settleInput({ facts: [...phases, other], unacknowledged: ['call_1_1_0'] }))
+    expect(await stored()).toEqual(['step_1_1 5', 'step_1_1 6', 'step_1_1 7', 'step_1_2 7'])
   }))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
+import { IS_LONG } from '../support/long.js'
 import { marked } from '../support/marker.js'
 import { until } from '../support/until.js'
 import { bundleNextVersion } from './rolling-deploy/bundle-next-version.js'
@@ -15,19 +16,21 @@ import { createFixture } from './worker/fixture.js'
 import type { Fixture } from './worker/fixture.js'
 import { expectWholeLog, wholeTranscript } from './worker/whole-thread.js'
 
-const THREADS = 200
+/** A tenth of them streams while the workers are replaced, a tenth is stuck, a tenth works. */
+const TENTH = IS_LONG ? 20 : 6
+const THREADS = 10 * TENTH
 const names = (from: number, to: number): readonly string[] =>
   Array.from({ length: to - from }, (_, index) => `roll-${from + index}`)
 const ALL = names(0, THREADS)
 /** Their model call is in the middle of its answer, and goes on within the grace time. */
-const STREAMING = names(0, 20)
+const STREAMING = names(0, TENTH)
 /** Theirs does not: it is cut, and another worker repeats it. */
-const STUCK = names(20, 40)
+const STUCK = names(TENTH, 2 * TENTH)
 /** A tool of theirs is running, and is cut. */
-const WORKING = names(40, 60)
-const MID_TURN = names(0, 60)
+const WORKING = names(2 * TENTH, 3 * TENTH)
+const MID_TURN = names(0, 3 * TENTH)
 /** Are asked while the workers are replaced. */
-const IDLE = names(60, THREADS)
+const IDLE = names(3 * TENTH, THREADS)
 
 /** A busy machine is no dead worker. */
 const PATIENT = { heartbeatTimeout: 30_000 }
@@ -47,7 +50,7 @@ const say = (name: string, text: string): Promise<unknown> =>
   fixture.threads.get(name).send(marked(`${text} #${name}`))
 const idle = (name: string) => fixture.threads.get(name).waitUntilIdle({ timeout: '2 minutes' })
 
-test('K-9 200 open threads live through a rolling deploy', { timeout: 400_000 }, async () => {
+test(`K-9 ${THREADS} open threads live through a rolling deploy`, { timeout: 400_000 }, async () => {
   const deploymentName = fixture.taskQueue
   // A new worker replays what is in mid-turn: a task that it has begun must end in ten seconds, one that waits need not.
   const old = { version: '1', deploymentName, workflowTasks: 2 }

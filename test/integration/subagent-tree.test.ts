@@ -46,7 +46,7 @@ interface Counts {
 }
 
 test(
-  'T3 T4 T7 a tree of 221 threads survives three kills',
+  `T3 T4 T7 a tree of ${THREADS} threads survives three kills`,
   async () => {
     const started = Date.now()
     const data = Buffer.from(WHOLE)

@@ -4,8 +4,12 @@
  */
 const DEADLINE = 20_000
 
+/** What is asked costs the worker and server that the test waits for: whoever waits for long asks less and less often. */
+const LONGEST_PAUSE = 200
+const GROWTH = 1.5
+
 /**
- * Waits for a condition, asking every few milliseconds: a `pause` is for those whose asking costs a server something.
+ * Waits for a condition, asking after `pause` milliseconds first.
  * @returns the first answer that is not undefined or false
  */
 export async function until<T>(
@@ -15,10 +19,10 @@ export async function until<T>(
   pause = 10,
 ): Promise<T> {
   const end = Date.now() + deadline
-  for (;;) {
+  for (let wait = pause; ; wait = Math.min(wait * GROWTH, Math.max(pause, LONGEST_PAUSE))) {
     const answer = await condition()
     if (answer !== undefined && answer !== false) return answer
     if (Date.now() > end) throw new Error(`Expected ${fact} within ${deadline} ms.`)
-    await new Promise((resolve) => setTimeout(resolve, pause))
+    await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }

@@ -1,11 +1,12 @@
+import { IS_LONG } from '../../support/long.js'
 import { marked } from '../../support/marker.js'
 import type { WireAnswer } from '../../support/provider-wire.js'
 import { caseOf } from './model-script.js'
 import type { ChatMessage } from './model-script.js'
 
 /** Children of a director, and of each of them. */
-export const BRANCHES = 20
-export const LEAVES = 10
+export const BRANCHES = IS_LONG ? 20 : 8
+export const LEAVES = IS_LONG ? 10 : 5
 
 type Call = readonly [name: string, args: object]
 /** The calls of a prompt's answers, one after the other; then it has words only. */
