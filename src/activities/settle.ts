@@ -104,7 +104,7 @@ async function withoutStoredPhases(
 }
 
 function phaseKey({ scope, payload }: Pick<StoredEvent | Fact, 'scope' | 'payload'>): string {
-  return `${scope?.stepId} ${'phase' in payload ? String(payload.phase) : ''}`
+  return `${scope?.stepId} ${JSON.stringify(payload)}`
 }
 
 interface Settling {
