@@ -101,8 +101,9 @@ test('a transaction whose beginning is cancelled leaves nothing', async () => {
     while (cancelling) await others.query(`select pg_cancel_backend(${rows[0]?.pid}), pg_sleep(0.001)`)
   })()
   const failed: string[] = []
-  const until = performance.now() + 3_000
-  for (let number = 0; performance.now() < until; number += 1) {
+  // On a busy machine few of the cancellations meet a beginning.
+  const until = performance.now() + 40_000
+  for (let number = 0; failed.length < 20 && performance.now() < until; number += 1) {
     const type = `cancelled-${number}`
     const write = database.write(async (tx) => {
       pipeline(tx, updateThread(tx, 't', { title: type }))
