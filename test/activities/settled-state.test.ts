@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { phaseFact } from '../../src/protocol/facts.js'
-import { appendEvents } from '../../src/store/events.js'
+import { appendEvents, readEvents } from '../../src/store/events.js'
 import { findThread } from '../../src/store/threads/threads.js'
 import { NOW, withDesk } from './activity-desk.js'
 import { runSettle, settleInput } from './settle-desk.js'
@@ -24,10 +24,11 @@ test('phases that an activity without an answer has stored are not stored again'
     const phases = ([5, 6, 7] as const).map((phase) => phaseFact(phase, scope))
     const other = phaseFact(7, { runId: 'run_1', stepId: 'step_1_2' })
     await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: phases.slice(0, 2), now: NOW }))
-    const stored = async () =>
-      (await desk.events()).flatMap(({ type, scope: { stepId }, payload }) =>
-        type === 'step.phase' ? [`${stepId} ${String(payload['phase'])}`] : [],
-      )
+    const stored = async () => {
+      const events = await desk.store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 100 }))
+      const marks = events.filter(({ type }) => type === 'step.phase')
+      return marks.map(({ scope, payload }) => `${scope.stepId} ${String(payload['phase'])}`)
+    }
     await runSettle(desk, settleInput({ facts: [...phases, other], unacknowledged: ['call_1_1_0'] }))
     expect(await stored()).toEqual(['step_1_1 5', 'step_1_1 6', 'step_1_1 7', 'step_1_2 7'])
   }))

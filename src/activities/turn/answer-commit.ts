@@ -4,13 +4,15 @@
  * Does not own: the next action, which the workflow decides.
  *
  * An answer is committed as a whole or not at all (T9). The transaction of `conclude` writes:
- * - the row of the operation: finished with the activity's answer, the log of requests and the usage, if this attempt holds it;
- * - the row of the message at the next position of the thread, and a row for each tool call (`appendAnswer`, which the batch of
- *   hooks calls, because hooks may write messages before and after it);
- * - what hooks and files of the answer have buffered: files, values, variables, the journal, events, rows of other threads, and
- *   the operations that these add to the answer; failures of hooks;
- * - the end of the streamed deltas, the errors of failed requests, and the events of the step.
- * Bytes of files are stored before it. The row of the run and its usage are the settle's.
+ * - `operations`: the row is finished with the activity's answer, the log of requests and the usage. It is updated only if this
+ *   attempt holds it; if not, `finish` throws and the whole transaction is rolled back;
+ * - `messages`: the row of the answer at the next position of the thread; `tool_calls`: an open row for each call
+ *   (`appendAnswer`, which the batch of hooks calls, because hooks may write messages before and after it);
+ * - what hooks and files of the answer have buffered: files, values, variables, the context of the run, the journal, events,
+ *   rows of other threads, and the operations that these add to the answer; failures of hooks;
+ * - `deltas`: those of the message are deleted; `errors`: a row for each failed request; `events`: those of the step;
+ * - `threads`: the last position and the last sequence.
+ * Bytes of files are stored before it. The end of the run and its usage are the settle's.
  */
 import { failureTextOf } from '../../definitions/failure-text.js'
 import { textDigest } from '../../model/context/answer-parts.js'
