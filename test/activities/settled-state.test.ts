@@ -27,8 +27,13 @@ test('phases that an activity without an answer has stored are not stored again'
     const stored = async () => {
       const events = await desk.store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 100 }))
       const marks = events.filter(({ type }) => type === 'step.phase')
-      return marks.map(({ scope, payload }) => `${scope.stepId} ${String(payload['phase'])}`)
+      return marks.map(({ scope, payload }) => [scope.stepId, payload['phase']])
     }
     await runSettle(desk, settleInput({ facts: [...phases, other], unacknowledged: ['call_1_1_0'] }))
-    expect(await stored()).toEqual(['step_1_1 5', 'step_1_1 6', 'step_1_1 7', 'step_1_2 7'])
+    expect(await stored()).toEqual([
+      ['step_1_1', 5],
+      ['step_1_1', 6],
+      ['step_1_1', 7],
+      ['step_1_2', 7],
+    ])
   }))
