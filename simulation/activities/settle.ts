@@ -93,7 +93,7 @@ function takeBack({ world }: Attempt, thread: ThreadRow, { unacknowledged = [] }
 
 /** After a reset one may be at work. */
 function isUntouched({ messages, runs }: ThreadRow, messageId: string): boolean {
-  return messages.get(messageId)?.status === 'pending' && runs.size === 0
+  return messages.get(messageId)?.status !== 'delivered' && runs.size === 0
 }
 
 /** Rows of a child that no workflow will ever close. */

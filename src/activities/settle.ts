@@ -390,10 +390,13 @@ interface Message {
   readonly messageId: string
 }
 
-/** True if the child has not begun a run. Hooks may have written to its transcript already. */
+/**
+ * True if the child has not begun a run. Hooks may have written to its transcript already, and a client may have removed its
+ * first message.
+ */
 async function isUnstarted(db: Reader, { reference, messageId }: Message): Promise<boolean> {
   const first = await findMessage(db, reference, messageId)
-  return first?.status === 'pending' && (await lastRun(db, reference)) === null
+  return first?.position === null && (await lastRun(db, reference)) === null
 }
 
 async function withdrawMessage(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readEvents } from '../../src/store/events.js'
 import { appendMessage, deliverMessages } from '../../src/store/messages/delivery.js'
+import { removeQueuedItem } from '../../src/store/messages/queue.js'
 import { findMessage } from '../../src/store/messages/transcript.js'
 import { readReopenedChildren, listMessageCalls } from '../../src/store/reopen/reopened-children.js'
 import { saveReport } from '../../src/store/threads/children.js'
@@ -53,6 +54,15 @@ test('T7 a subagent that a hook wrote to is closed too', () =>
     const { input, reference } = await resident(desk)
     const said = { threadId: reference, role: 'system', content: 'Be brief.', sentBy: 'runtime' } as const
     await desk.store.write((tx) => appendMessage(tx, { id: 'injected', createdAt: NOW, ...said }))
+    await runSettle(desk, settleInput({ unacknowledged: [input.callId] }))
+    expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
+  }))
+
+test('T7 a subagent whose first message was removed is closed too', () =>
+  withSubagents({}, async (desk) => {
+    const { input, reference, messageId } = await resident(desk)
+    await desk.store.write((tx) => removeQueuedItem(tx, { threadId: reference, id: messageId, now: NOW }))
+    expect(await statusOf(desk, reference, messageId)).toBe('removed')
     await runSettle(desk, settleInput({ unacknowledged: [input.callId] }))
     expect((await thread(desk, reference))?.closed_at).toBe((NOW + 5) * 1000)
   }))
