@@ -97,7 +97,7 @@ export async function readEvents(
     .limit(limit)
     .execute()
   return rows
-    .flatMap((row) => unpackEvents(row).map((event) => ({ ...event, at: row.at })))
+    .flatMap(eventsOf)
     .filter(({ sequence }) => sequence > after)
     .slice(0, limit)
 }
@@ -114,7 +114,11 @@ export async function readEventsAt(
     .where('thread_id', '=', threadId)
     .where('at', '=', at)
     .execute()
-  return rows.flatMap((row) => unpackEvents(row).map((event) => ({ ...event, at: row.at })))
+  return rows.flatMap(eventsOf)
+}
+
+function eventsOf(row: Parameters<typeof unpackEvents>[0] & Pick<StoredEvent, 'at'>): readonly StoredEvent[] {
+  return unpackEvents(row).map((event) => ({ ...event, at: row.at }))
 }
 
 /** The later of the recorded activity and `now`: clocks of senders differ, and lists by activity must not jump back. */
@@ -165,11 +169,8 @@ export async function readAllEvents(
   const place = after === null ? BEGINNING : placeOf(after)
   const rows = await settledRows(db, { after: place, limit })
   const { writer, id } = rows.at(-1) ?? place
-  return { events: rows.flatMap(eventsOf), next: `${writer}.${id}` }
-}
-
-function eventsOf(row: PlacedRow): Awaited<ReturnType<Store['readAllEvents']>>['events'] {
-  return unpackEvents(row).map((event) => ({ ...event, at: row.at, threadId: row.thread_id }))
+  const events = rows.flatMap((row) => eventsOf(row).map((event) => ({ ...event, threadId: row.thread_id })))
+  return { events, next: `${writer}.${id}` }
 }
 
 function placeOf(cursor: string): EventPlace {

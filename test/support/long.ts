@@ -1,2 +1,2 @@
-/** Whether tests run at the size with which a guarantee was shown; without it, at one that takes less than a minute. */
+/** Whether tests run with as many threads as a guarantee was shown with; every run of the suite has fewer. */
 export const IS_LONG = process.env['EVERTHREAD_TEST_LONG'] === '1'
