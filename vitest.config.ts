@@ -48,11 +48,12 @@ function onServers(
         './test/support/workflow-bundle-setup.ts',
       ],
       setupFiles: quietRuntime,
-      testTimeout: 60_000,
+      // Long: that a machine with two busy cores is slow is no defect of the code.
+      testTimeout: 150_000,
       // Of those that say so: each waits for the server most of its time.
       maxConcurrency: 16,
       // Worker processes start in hooks.
-      hookTimeout: 60_000,
+      hookTimeout: 120_000,
     },
   }
 }
@@ -80,7 +81,7 @@ export default defineConfig({
           isolate: false,
           include: ['{src,scripts,simulation}/**/*.test.ts'],
           // A few live through thousands of turns, which takes seconds where other programs use both cores.
-          testTimeout: 30_000,
+          testTimeout: 90_000,
         },
       },
       {
@@ -108,8 +109,8 @@ export default defineConfig({
           globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
           // A workflow task that the SDK drops without a cache comes again after ten seconds, and so may a second one.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 150_000,
+          hookTimeout: 120_000,
         },
       },
       onServers('integration', {

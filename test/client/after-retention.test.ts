@@ -29,10 +29,10 @@ beforeAll(async () => {
   server = await startDevServer()
   fixture = await createWorkingFixture({ registry: desk, server })
   thread = await fixture.threads.create({ agent: 'clerk', id: 'old', message: 'Hello', tags: ['a'] })
-  await thread.waitUntilIdle({ timeout: '20 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   await thread.writeFile('/note.txt', 'kept', 'text/plain')
   await thread.terminate({ reason: 'over' })
-  await thread.waitUntilIdle({ timeout: '20 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   await fixture.endWorker()
   before = await collect(thread.events({ follow: false }))
   const { workflowService, options } = fixture.threads.temporal
@@ -44,8 +44,8 @@ beforeAll(async () => {
       () => false,
       () => true,
     )
-  await until('Temporal to forget it', forgotten, 60_000)
-}, 120_000)
+  await until('Temporal to forget it', forgotten)
+})
 afterAll(async () => {
   await fixture.close()
   await server.stop()

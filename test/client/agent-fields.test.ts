@@ -67,7 +67,7 @@ let env: TestEnvironment<typeof desk>
 beforeAll(async () => {
   const models = { seeing: seeing.model, blind: blind.model }
   env = await testEnvironment({ registry: desk, models })
-}, 60_000)
+})
 afterAll(() => env.close())
 beforeEach(() => {
   seeing.says()

@@ -54,4 +54,4 @@ test('SA-A-01.2a SA-A-01.2d SA-A-01.2e SA-A-01.2f SA-A-01.2k the listing shows t
   } finally {
     await env.close()
   }
-}, 60_000)
+})

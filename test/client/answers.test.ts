@@ -119,7 +119,7 @@ test('an answer is kept where nobody can be told', async () => {
     reason: 'too much',
     answered_by: 'ben',
   })
-}, 30_000)
+})
 
 async function row() {
   return fixture.store.read((db) => findRequest(db, 't', id))

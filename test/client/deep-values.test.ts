@@ -78,7 +78,7 @@ beforeAll(async () => {
     return { text: 'Done' }
   })
   env = await testEnvironment({ registry: desk, models: { chat } })
-}, 60_000)
+})
 afterAll(() => env.close())
 
 test.each(['look', 'give', 'queue', 'ask'] as const)(

@@ -169,7 +169,7 @@ test('without a worker nobody says what a thread knows', async () => {
   ])
 })
 
-test('a workflow task that fails again and again is found', { timeout: 120_000 }, async () => {
+test('a workflow task that fails again and again is found', async () => {
   const thread = await started()
   const { temporal } = fixture.threads
   const { workflowService, options } = temporal

@@ -27,7 +27,7 @@ let env: TestEnvironment<typeof desk>
 beforeAll(async () => {
   const chat = scriptedModel((request) => ({ text: `Got ${request.messages.at(-1)?.text}` }))
   env = await testEnvironment({ registry: desk, models: { chat } })
-}, 60_000)
+})
 afterAll(() => env.close())
 
 test('T3 a message whose id ends in half a character is refused', async () => {

@@ -90,13 +90,13 @@ async function losingEach(
 
 const idle = async (id: string, agent: 'clerk' | 'asker' | 'keyed' = 'clerk'): Promise<ThreadHandle> => {
   const thread = await fixture.threads.create({ agent, id, message: 'Hello' })
-  await thread.waitUntilIdle({ timeout: '20 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   return thread
 }
 
 /** What the thread has to show for it. */
 const result = async (thread: ThreadHandle): Promise<unknown> => {
-  const { status } = await thread.waitUntilIdle({ timeout: '20 s' })
+  const { status } = await thread.waitUntilIdle({ timeout: '100 s' })
   const rows = (await transcript(thread)).map(({ role, content }) =>
     `${role} ${content ?? ''}`.replace(thread.threadId, 'T').trim(),
   )

@@ -313,7 +313,7 @@ test('without a worker the answer is kept and says so', async () => {
   // Also in another process: nothing of the first try is needed.
   await thread.respond(id, { approved: true })
   expect((await taken(thread)).taken).toEqual([{ id, approved: true }])
-}, 30_000)
+})
 
 async function startWorker(): Promise<void> {
   worker = await Worker.create({ connection, taskQueue: fixture.taskQueue, workflowsPath })

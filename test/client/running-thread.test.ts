@@ -61,7 +61,7 @@ let env: TestEnvironment<typeof desk>
 beforeAll(async () => {
   const chat = scriptedModel((request) => script.reply(request))
   env = await testEnvironment({ registry: desk, models: { chat } })
-}, 60_000)
+})
 afterAll(() => env.close())
 
 test('a queued tool runs in its turn, whatever the prompt lists', async () => {

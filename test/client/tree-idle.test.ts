@@ -99,7 +99,7 @@ beforeAll(async () => {
     return times === 0 ? send('helper') : { text: `Heard: ${messages.at(-1)?.text}` }
   })
   env = await testEnvironment({ registry: desk, models: { voice }, server: 'dev' })
-}, 60_000)
+})
 afterAll(() => env.close())
 beforeEach(() => {
   gate = createGate()

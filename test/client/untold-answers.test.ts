@@ -106,7 +106,7 @@ const findings = async (thread: ThreadHandle, options: Examine = {}): Promise<re
 /** A thread that waits for the answer of one request. */
 async function asked(agent: (typeof agents)[number]): Promise<{ thread: ThreadHandle; id: string }> {
   const thread = await fixture.threads.create({ agent, id: `${agent}-${randomUUID()}`, message: 'Hello' })
-  await thread.waitUntilIdle({ timeout: '20 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   const [request] = (await thread.snapshot()).pending
   return { thread, id: request?.id ?? 'none' }
 }
@@ -126,7 +126,7 @@ async function expectTold({ thread, id }: { readonly thread: ThreadHandle; reado
   expect(await findings(thread)).toMatchObject([{ ...found, fixed: false }])
   expect((await thread.snapshot()).pending).toMatchObject([{ id }])
   expect(await findings(thread, { fix: true })).toMatchObject([{ ...found, fixed: true }])
-  expect(await thread.waitUntilIdle({ timeout: '20 s' })).toMatchObject({
+  expect(await thread.waitUntilIdle({ timeout: '100 s' })).toMatchObject({
     status: 'idle',
     reply: { content: 'Done.' },
   })

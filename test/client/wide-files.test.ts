@@ -62,7 +62,7 @@ beforeAll(async () => {
     return { text: 'Done' }
   })
   env = await testEnvironment({ registry: desk, models: { chat } })
-}, 60_000)
+})
 afterAll(() => env.close())
 
 test.each(['draw', 'scan', 'attach'] as const)(

@@ -24,4 +24,4 @@ test('every ts block of README and guide compiles', async () => {
     (failed: { readonly stdout: string }) => failed,
   )
   expect((await compiled).stdout).toBe('')
-}, 120_000)
+})

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { models, tools } = scripts
   const worker = { workflowBundle: { codePath: inject('workflowBundlePath') } }
   env = await testEnvironment({ registry: hostileDesk, models, tools, worker, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 /** States in which a thread may be when something comes. */

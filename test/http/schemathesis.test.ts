@@ -28,7 +28,7 @@ beforeAll(async () => {
     client: env.threads as ThreadClient,
     ...{ tokens, port: 0, rateLimit: false, longestStream: 200, log: (entry) => logged.push(entry) },
   })
-}, 60_000)
+})
 afterAll(async () => {
   await server.close()
   await env.close()
@@ -86,7 +86,7 @@ test('all that the document allows, and more, is answered as the document says',
   expect(output).toMatch(/Operations: +\d+ selected/)
   expect(logged.length).toBeGreaterThan(300)
   expect(logged.filter(({ status }) => status >= 500)).toEqual([])
-}, 150_000)
+})
 
 function schemathesis(given: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   const command = join(dirname(locatePython()), 'schemathesis')

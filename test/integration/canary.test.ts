@@ -35,10 +35,10 @@ beforeAll(async () => {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ['--import', HOOKS, PROCESS, JSON.stringify(given)],
-    { timeout: 50_000 },
+    { timeout: 100_000 },
   )
   printed = stdout + stderr
-}, 60_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test('T5 a secret is in no history, memo or search attribute', async () => {

@@ -76,7 +76,7 @@ function research(id: string): Promise<ThreadHandle> {
 /** The same as without any kill: one child, which got the file once and gave it back with one result. */
 async function expectResearched(id: string): Promise<void> {
   const thread = fixture.threads.get(id)
-  await thread.waitUntilIdle({ timeout: '30 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   expect(await wholeTranscript(thread)).toMatchObject([
     { role: 'user' },
     { role: 'assistant', content: null, status: 'completed' },
@@ -100,7 +100,7 @@ async function expectResearched(id: string): Promise<void> {
 const FILE_SIZE = marked('Notes').length
 
 async function expectChild(child: ThreadHandle, id: string): Promise<void> {
-  expect((await child.waitUntilIdle({ timeout: '30 s' })).status).toBe('completed')
+  expect((await child.waitUntilIdle({ timeout: '100 s' })).status).toBe('completed')
   expect(await wholeTranscript(child)).toMatchObject([
     { role: 'user', content: marked(`What is it? #${id}`), attachments: [{ size: FILE_SIZE }] },
     { role: 'assistant', content: null, status: 'completed' },

@@ -51,7 +51,7 @@ test.for(COMMITS)('%s', async ([, requests, at], { task }) => {
   fleet.dieAt({ threadId: id, of: 'thread', ...at })
   const thread = await fixture.create({ id, message: marked(`please book #${id}`) })
   await fleet.replaceDead()
-  await thread.waitUntilIdle({ timeout: '30 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   expect(fixture.model.requests(id)).toHaveLength(requests)
   await expectBooked(id)
 })
@@ -68,7 +68,7 @@ test.for(HELD)('%s', async ([, where], { task }) => {
   await held.arrived
   await fleet.kill()
   await fleet.replaceDead()
-  await thread.waitUntilIdle({ timeout: '30 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   expect(fixture.model.requests(id)).toHaveLength(3)
   await expectBooked(id)
 })

@@ -103,7 +103,7 @@ test.for(CRASHES)('$title', async (crash, { task }) => {
     await fleet.kill()
   }
   await fleet.replaceDead()
-  await thread.waitUntilIdle({ timeout: '30 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   await expectResult(id, crash)
   await expectWholeLog(thread)
 })

@@ -57,7 +57,7 @@ beforeAll(async () => {
     return { text: 'Noted.' }
   })
   env = await testEnvironment({ registry: desk, models: { chat }, server: 'dev' })
-}, 90_000)
+})
 afterAll(async () => {
   Object.assign(LIMITS, { underWay })
   await env.close()

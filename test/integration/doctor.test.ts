@@ -23,7 +23,7 @@ let env: TestEnvironment<FamilyDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 async function findings(options: Examine = {}): Promise<readonly Finding[]> {

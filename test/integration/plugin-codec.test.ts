@@ -65,7 +65,7 @@ test('T3 a codec that fails loses nothing that was accepted', async () => {
   await until('two failures', () => codec.failures > 1)
   codec.broken = false
   // The server waits ever longer between two attempts at a task.
-  await thread.waitUntilIdle({ timeout: '50 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   expect((await transcript(thread)).map(({ content }) => content)).toEqual([
     'First',
     'Second',

@@ -67,7 +67,7 @@ beforeAll(async () => {
     },
   })
   python = await startPythonWorker(place())
-}, 90_000)
+})
 afterAll(async () => {
   await python.kill()
   server.close()
@@ -173,7 +173,7 @@ test('a killed Python is waited for, and an idempotent call made again', async (
   await acted(thread)
   await python.kill()
   python = await startPythonWorker(place())
-  expect(await thread.waitUntilIdle({ timeout: '50 s' })).toMatchObject({ status: 'idle' })
+  expect(await thread.waitUntilIdle({ timeout: '100 s' })).toMatchObject({ status: 'idle' })
   const [result] = await toolResults(thread)
   expect(result).toMatchObject({ tool_status: 'success', content: `done in attempt 2: ${marked('long')}` })
   expect((await effectsOf(thread)).map(({ attempt }) => attempt)).toEqual([1, 2])
@@ -184,7 +184,7 @@ test('a killed Python leaves any other call unknown', async () => {
   await acted(thread)
   await python.kill()
   python = await startPythonWorker(place())
-  expect(await thread.waitUntilIdle({ timeout: '50 s' })).toMatchObject({ status: 'idle' })
+  expect(await thread.waitUntilIdle({ timeout: '100 s' })).toMatchObject({ status: 'idle' })
   const [result] = await toolResults(thread)
   expect(result?.content).toContain('The outcome of this call is unknown')
   expect(await effectsOf(thread)).toHaveLength(1)

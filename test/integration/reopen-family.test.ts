@@ -21,7 +21,7 @@ let env: TestEnvironment<FamilyDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 async function lose(thread: ThreadHandle): Promise<void> {

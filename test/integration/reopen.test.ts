@@ -24,7 +24,7 @@ let env: TestEnvironment<WorkflowDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: workflowDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 async function start(

@@ -16,7 +16,7 @@ let env: TestEnvironment<WorkflowDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: workflowDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 test('T3 T4 an answer that a reset gave back too early is told again, and its call runs once', async () => {

@@ -102,7 +102,7 @@ test("a thread's files are in the bucket and nowhere else", async () => {
   await held.arrived
   await worker.kill()
   await startWorker()
-  await thread.waitUntilIdle({ timeout: '40 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
 
   // The first worker was killed: the second one read the photo from the bucket as well.
   const requests = model.requests('s3-files').map((messages) => JSON.stringify(messages))

@@ -56,7 +56,7 @@ test('a stop that meets the end of a call holds up nothing', async () => {
     // Nothing is awaited: the stop comes before, at or after the end of the activity.
     await setTimeout(pause)
     await thread.stop()
-    const { reason } = await thread.waitUntilIdle({ timeout: '20 seconds' })
+    const { reason } = await thread.waitUntilIdle({ timeout: '100 s' })
     expect(['stopped', 'stop_on_response']).toContain(reason)
     await thread.send(marked(`And now? #${id}`))
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked(`Gladly, #${id}, and many words more.`))
@@ -191,5 +191,5 @@ async function deleteHistory(thread: ThreadHandle): Promise<void> {
       ({ status }) => status.name,
       (error: Error) => error.name,
     )
-  await until('the end of the history', async () => (await name()) === 'WorkflowNotFoundError', 50_000)
+  await until('the end of the history', async () => (await name()) === 'WorkflowNotFoundError')
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
       attachments: [{ name: 'notes.txt', mimeType: 'text/plain', data: Buffer.from(marked('Notes')) }],
     },
   })
-  await thread.waitUntilIdle({ timeout: '25 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
 })
 afterAll(() => fixture.close())
 

@@ -49,7 +49,7 @@ async function traced(threadId: string, message: object | string): Promise<reado
     span.end()
     return made
   })
-  await thread.waitUntilIdle({ timeout: '30 s' })
+  await thread.waitUntilIdle({ timeout: '100 s' })
   const ofThread = ({ attributes }: PlainSpan): boolean => attributes['gen_ai.conversation.id'] === threadId
   const ended = ({ name }: PlainSpan): boolean => name === 'invoke_agent clerk'
   await until('the span of the run', async () => (await spans()).filter(ofThread).some(ended))

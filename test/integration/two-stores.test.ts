@@ -38,7 +38,7 @@ test('a thread that only another store has workers for waits, and doctor says wh
   expect(found.problem).toContain(`has another store than ${storeId}, polls the task queue`)
   expect(await thread.snapshot()).toMatchObject({ status: 'running' })
   const worker = await fixture.startWorker()
-  expect(await thread.waitUntilIdle({ timeout: '50 s' })).toMatchObject({ reason: 'stop_on_response' })
+  expect(await thread.waitUntilIdle({ timeout: '100 s' })).toMatchObject({ reason: 'stop_on_response' })
   expect(fixture.model.requests('mixed-waits')).toHaveLength(1)
   await worker.kill()
 })
@@ -50,7 +50,7 @@ test('a worker of another store on the queue loses no thread', async () => {
   const threads = await Promise.all(NAMES.map(create))
   for (const requests of KILLED_AFTER) {
     const next = fixture.prepareWorker()
-    await until(`${requests} requests`, () => requested() >= requests, 60_000)
+    await until(`${requests} requests`, () => requested() >= requests)
     await worker.kill()
     worker = await next
     await worker.run()

@@ -20,9 +20,9 @@ const NAMES = Array.from({ length: 8 }, (_, index) => `shared-${index}`)
 test('two workers share threads, and nothing is done twice', async () => {
   const create = (id: string) => fixture.create({ id, message: marked(`please book #${id}`) })
   const threads = await Promise.all(NAMES.map(create))
-  await Promise.all(threads.map((thread) => thread.waitUntilIdle({ timeout: '30 s' })))
+  await Promise.all(threads.map((thread) => thread.waitUntilIdle({ timeout: '100 s' })))
   await Promise.all(threads.map((thread) => thread.send(marked(`please charge #${thread.threadId}`))))
-  await Promise.all(threads.map((thread) => thread.waitUntilIdle({ timeout: '30 s' })))
+  await Promise.all(threads.map((thread) => thread.waitUntilIdle({ timeout: '100 s' })))
   for (const thread of threads) {
     const rows = await wholeTranscript(thread)
     const turn = ['user', 'assistant', 'tool', 'assistant']

@@ -27,7 +27,7 @@ test('threads run without registered search attributes', async () => {
     fixture.create({ id, userId: 'ann', tags: ['vip'], message: marked(`please book #${id}`) })
   const threads = [await create('bare-1'), await create('bare-2')]
   for (const thread of threads) {
-    await thread.waitUntilIdle({ timeout: '20 s' })
+    await thread.waitUntilIdle({ timeout: '100 s' })
     expect(await wholeTranscript(thread)).toHaveLength(4)
     expect((await thread.workflow.describe()).searchAttributes).not.toHaveProperty('ThreadAgent')
   }
@@ -47,6 +47,6 @@ async function registerNamespace(): Promise<void> {
       () => true,
       () => false,
     )
-  await until('the namespace', known, 25_000)
+  await until('the namespace', known)
   await connection.close()
 }

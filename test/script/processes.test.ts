@@ -176,7 +176,7 @@ test('the real server starts, answers and ends with Ctrl-C', async () => {
   const checkout = createCheckout()
   const cli = process.env['TEMPORAL_CLI_PATH'] ?? ''
   const run = checkout.run(['server'], { TEMPORAL_CLI_PATH: cli })
-  await until('the server', () => run.output().includes('Ctrl-C'), 25_000)
+  await until('the server', () => run.output().includes('Ctrl-C'))
   const ui = /Temporal UI: (\S+)/.exec(run.output())?.[1] ?? ''
   expect((await fetch(ui)).status).toBe(200)
   process.kill(run.pid, 'SIGINT')

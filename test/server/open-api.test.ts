@@ -55,7 +55,7 @@ test('the document has no problem that its linter knows', async () => {
     problems: { ruleId: string; message: string }[]
   }
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
-}, 60_000)
+})
 
 describe('a client made from the document', () => {
   let folder: string
@@ -66,7 +66,7 @@ describe('a client made from the document', () => {
     const older = join(root, 'test/server/older-typescript.ts')
     const given = ['--silent', '-i', published, '-o', join(folder, 'client')]
     await run('node', ['--import', older, generator, ...given], { cwd: root })
-  }, 60_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('compiles', async () => {
@@ -98,7 +98,7 @@ export async function use(): Promise<string> {
       (failed: { stdout: string }) => failed,
     )
     expect(stdout).toBe('')
-  }, 60_000)
+  })
 
   test('makes a thread on a server that runs, and reads it', async () => {
     const { url, close } = await serveThreads({

@@ -208,7 +208,7 @@ describe('an error', () => {
     expect(response.status).toBe(503)
     expect(await response.text()).not.toMatch(/127\.0\.0\.1|ECONN/)
     await threads.close()
-  }, 30_000)
+  })
 })
 
 describe('a server that cannot reach what it needs', () => {

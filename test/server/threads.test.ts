@@ -235,7 +235,7 @@ describe('messages', () => {
     expect(codeOf(await take())).toEqual([503, 'no_worker'])
     expect((await call(`${path}/messages`)).body.messages).toEqual([])
     expect(codeOf(await call(`${path}/queue/none`, { method: 'DELETE' }))).toEqual([404, 'not_queued'])
-  }, 30_000)
+  })
 
   test('to a terminated thread are refused', async () => {
     const threadId = await server.thread()

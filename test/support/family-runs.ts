@@ -92,6 +92,6 @@ export async function startFamily<R extends Registry>(
     thread,
     requests: (prompt) => voices[prompt]?.requests ?? [],
     children,
-    child: () => until('a child', async () => (await children())[0], 20_000),
+    child: () => until('a child', async () => (await children())[0]),
   }
 }

@@ -55,7 +55,7 @@ export function threeModes<R extends Registry>(
   beforeAll(async () => {
     if (skips || restarts) own = await startTimeSkippingServer()
     server = own?.environment ?? (await sharedTimeSkippingServer())
-  }, 60_000)
+  })
   afterAll(() => own?.stop())
 
   describe.each(modes)('$mode', ({ mode, ...modeOptions }) => {

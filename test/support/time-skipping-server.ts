@@ -38,7 +38,7 @@ export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
   })
   const killWithUs = (): void => void server.kill('SIGKILL')
   process.once('exit', killWithUs)
-  await until(`the time-skipping server to listen on port ${port}`, () => listens(port), 60_000)
+  await until(`the time-skipping server to listen on port ${port}`, () => listens(port))
   // Private, and the only way to tell the SDK that a server which it did not start can skip time.
   const environment = await TestWorkflowEnvironment['create']({
     server: { type: 'existing' },

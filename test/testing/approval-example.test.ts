@@ -74,4 +74,4 @@ test('a refund waits for a person, through crash and weekend', async () => {
     'run.completed',
   ])
   expect(chat.remaining).toBe(0)
-}, 90_000)
+})

@@ -23,7 +23,7 @@ test('a server ends with its process, even a killed one', async () => {
   child.kill('SIGKILL')
   await exit
   await until(`port ${port} to be free`, async () => !(await listens(port)))
-}, 60_000)
+})
 
 const GREEN = fileURLToPath(new URL('./green-process.ts', import.meta.url))
 

@@ -26,4 +26,4 @@ test('one function speaks for all subagents', async () => {
   } finally {
     await env.close()
   }
-}, 60_000)
+})

@@ -54,7 +54,7 @@ test('days are skipped and not slept', async () => {
   } finally {
     await env.close()
   }
-}, 60_000)
+})
 
 test('what a registry warns of is said as by a worker', async () => {
   const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
@@ -66,7 +66,7 @@ test('what a registry warns of is said as by a worker', async () => {
     shown.mockRestore()
     await env.close()
   }
-}, 60_000)
+})
 
 test('models that are not scripted are named before anything starts', async () => {
   const models = { chat: scriptedModel([]) } as never

@@ -12,7 +12,7 @@ import { workflowDesk } from '../support/workflow-desk.js'
 let server: TimeSkippingServer | undefined
 beforeAll(async () => {
   server = await startTimeSkippingServer()
-}, 60_000)
+})
 afterAll(() => server?.stop())
 
 test('T8 a cancellation before the first task survives continue-as-new', async () => {

@@ -58,7 +58,7 @@ const desk = registry({
 let server: TimeSkippingServer
 beforeAll(async () => {
   server = await startTimeSkippingServer()
-}, 60_000)
+})
 afterAll(() => server.stop())
 
 type Environment = TestEnvironment<typeof desk>
@@ -155,7 +155,7 @@ test(
       },
       async (environment, chat) => {
         const thread = await environment.threads.create({ agent: 'clerk', message: 'Refund A-17.' })
-        await until('the reply to the effect', () => chat.requests.length === 3, 20_000)
+        await until('the reply to the effect', () => chat.requests.length === 3)
         expect((await thread.waitUntilIdle()).reply?.content).toBe('Did it arrive?')
         await assertEvents(thread, ['effect.scheduled', 'effect.completed', 'run.completed'])
       },

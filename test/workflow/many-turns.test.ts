@@ -31,7 +31,7 @@ beforeAll(async () => {
   const workflowBundle = { codePath: inject('workflowBundlePath') }
   const worker = { maxCachedWorkflows: 10, workflowBundle }
   env = await testEnvironment({ registry: desk, models: { chat }, server: 'dev', worker })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 async function rowCounts(): Promise<readonly number[]> {

@@ -23,22 +23,22 @@ let env: TestEnvironment<FamilyDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 test('T7 a close event tells a parent that its child was killed', async () => {
   const { family, child } = await waiting()
   await child.workflow.terminate('operator')
-  await family.thread.waitUntilIdle({ timeout: '50 s' })
+  await family.thread.waitUntilIdle({ timeout: '100 s' })
   await answered(family, child)
   expect(await looks(family.thread)).toBe(0)
 })
 
-test('T7 after continue-as-new a killed child is found', { timeout: 90_000 }, async () => {
+test('T7 after continue-as-new a killed child is found', async () => {
   const { family, child } = await waiting({ limits: { historyEvents: 0 } })
   const from = Date.now()
   await child.workflow.terminate('operator')
-  await family.thread.waitUntilIdle({ timeout: '80 s' })
+  await family.thread.waitUntilIdle({ timeout: '100 s' })
   expect(Date.now() - from).toBeLessThan(70_000)
   await answered(family, child)
   expect(await looks(family.thread)).toBe(1)

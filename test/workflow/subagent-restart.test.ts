@@ -32,7 +32,7 @@ familyRuns(
         children: [{ threadId: child.threadId, status: 'running', closedAt: null, entry, children: [] }],
       })
       gate.open()
-      await family.thread.waitUntilIdle({ timeout: '50 s' })
+      await family.thread.waitUntilIdle({ timeout: '100 s' })
       expect((await family.thread.snapshot()).children).toMatchObject([{ ...entry, status: 'completed' }])
       expect((await child.snapshot()).parent).toBe(threadId)
       expect(await toolResults(family.thread)).toMatchObject([{ content: marked('Good') }])

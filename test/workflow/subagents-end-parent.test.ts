@@ -21,7 +21,7 @@ let env: TestEnvironment<KindsDesk>
 beforeAll(async () => {
   const { models, tools } = scripts
   env = await testEnvironment({ registry: kindsDesk, models, tools, server: 'dev' })
-}, 90_000)
+})
 afterAll(() => env.close())
 
 async function parentOf(state: ThreadState): Promise<ThreadState> {

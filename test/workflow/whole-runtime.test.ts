@@ -66,17 +66,17 @@ familyRuns((families) => {
       },
     })
     const { thread } = family
-    await until('the request of the child', () => family.requests('writer').length === 1, 20_000)
+    await until('the request of the child', () => family.requests('writer').length === 1)
     await Promise.all([
       thread.send(marked('A question')),
       thread.queueTool('search', { query: marked('sources') }),
     ])
     const waiting = async () => (await thread.snapshot()).queue.map(({ kind }) => kind).toSorted()
-    await until('three items', async () => (await waiting()).length === 3, 20_000)
+    await until('three items', async () => (await waiting()).length === 3)
     expect(await waiting()).toEqual(['effect', 'message', 'tool'])
     gate.open()
     const asked = () => family.requests('planner').at(-1)?.messages ?? []
-    await until('the last item', () => asked().some(({ text }) => text === marked('It is time')), 20_000)
+    await until('the last item', () => asked().some(({ text }) => text === marked('It is time')))
     await thread.waitUntilIdle()
     const runs = await families.runs(thread.threadId)
     expect(activityEvents(runs).length).toBeGreaterThan(10)

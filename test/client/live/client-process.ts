@@ -18,7 +18,7 @@ await thread.send({
   content: 'More',
   attachments: [{ name: 'a.txt', mimeType: 'text/plain', data: Buffer.from('x') }],
 })
-const run = await thread.waitUntilIdle({ timeout: '20 s' })
+const run = await thread.waitUntilIdle({ timeout: '100 s' })
 const types: string[] = []
 for await (const { type } of thread.events({ follow: false })) types.push(type)
 const { messages } = await thread.messages()

@@ -268,7 +268,7 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
       })
       await thread.send(marked('By the way'))
       await thread.respond(first, { approved: true })
-      await until('the effect', async () => (await factTypes(thread)).includes('effect.completed'), 40_000)
+      await until('the effect', async () => (await factTypes(thread)).includes('effect.completed'))
       await idle(thread)
       return [thread.threadId]
     },
@@ -303,7 +303,7 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
           },
         },
       })
-      await until('the failure', async () => (await factTypes(thread)).includes('effect.failed'), 40_000)
+      await until('the failure', async () => (await factTypes(thread)).includes('effect.failed'))
       await thread.send(marked('Are you there?'))
       await idle(thread)
       return [thread.threadId]
