@@ -106,6 +106,10 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integration,chaos,hostile}/**'],
+          // The mode that costs least is the one of PostgreSQL, below.
+          env: IS_LONG
+            ? {}
+            : { EVERTHREAD_TEST_MODES: 'every task replayed,continued as new at every point' },
           globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
           // A workflow task that the SDK drops without a cache comes again after ten seconds, and so may a second one.
@@ -120,7 +124,7 @@ export default defineConfig({
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
         isolate: false,
-        env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default' },
+        env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default cache' },
       }),
       onServers('integration-postgres', {
         include: INTEGRATION,

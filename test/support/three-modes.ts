@@ -13,15 +13,19 @@ import type { TimeSkippingServer } from './time-skipping-server.js'
 
 const CONTINUED = 'continued as new at every point'
 
-/** Every workflow test runs in each: the same facts must hold however often a workflow's state is rebuilt. */
+/**
+ * Every workflow test runs in each: the same facts must hold however often a workflow's state is rebuilt. By default the
+ * first runs on PostgreSQL, the others on SQLite (`vitest.config.ts`).
+ */
 const MODES = [
   { mode: 'default cache', worker: { maxCachedWorkflows: 200 } },
   { mode: 'every task replayed', worker: { maxCachedWorkflows: 0 } },
   { mode: CONTINUED, continueAsNewEveryStep: true },
 ] as const
 
-/** All of them, or those whose names begin so. */
-const modes = MODES.filter(({ mode }) => mode.startsWith(process.env['EVERTHREAD_TEST_MODES'] ?? ''))
+/** All of them, or those that are named, with commas between them. */
+const named = process.env['EVERTHREAD_TEST_MODES']?.split(',')
+const modes = MODES.filter(({ mode }) => named?.includes(mode) ?? true)
 
 export interface ModeOptions<R extends Registry> extends TestEnvironmentOptions<R> {
   /** Tests end workers: the cache of a worker that is gone blocks a thread on the time-skipping server, on no real one. */
