@@ -39,6 +39,7 @@ export interface SideConfig<Prompt extends string = string, Tool extends string 
 }
 
 /** An agent: its kind of conversation, its sides, and whether other agents may call it. */
+// A new field: `agentShape` checks it, and `PlanContent` takes it to the step, as `providerPatience` shows.
 export interface AgentDefinition<
   Name extends string = string,
   Prompt extends string = string,

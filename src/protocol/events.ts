@@ -1,6 +1,7 @@
 /**
  * The event table: the only definition of the events and of their fields, for writers and for readers. The tests have a schema
- * of each type in `test/support/event-shapes.ts`; a type without one does not compile.
+ * of each type in `test/support/event-shapes.ts`; a type without one does not compile,
+ * and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
  *
  * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
  * - `JoinedPayloads` has the fields that delivery adds from other tables. A type named here needs its entry in `JOINS` of

@@ -33,14 +33,17 @@ export const EVENTS_PER_ROW = 64
 /** Such as `[1, 'step_1_2']`: a key's place among `KEYS`, or the key itself where a newer version has more. */
 type Name = readonly [key: number | string, id: string]
 
-/** Rows store the index of a key: new keys go to the end. */
-const KEYS = [
-  'runId',
-  'stepId',
-  'messageId',
-  'toolCallId',
-  'childId',
-] as const satisfies readonly (keyof EventScope)[]
+/** Rows store the place of a key: a new key gets the next one. */
+const PLACES = {
+  runId: 0,
+  stepId: 1,
+  messageId: 2,
+  toolCallId: 3,
+  childId: 4,
+} as const satisfies Required<{ readonly [K in keyof EventScope]: number }>
+
+// In order, and not only strings.
+const KEYS = Object.keys(PLACES) as readonly (keyof EventScope)[]
 
 /**
  * Type, the names of the row that belong to the event (one digit in base 36 for each, its index), and the payload if there is

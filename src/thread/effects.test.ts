@@ -5,7 +5,7 @@ import { advance } from './advance.js'
 import { carry, restore } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import { acceptMessage, acceptStop } from './inbox.js'
-import { nextAction } from './next-action.js'
+import { applyDueTimes, nextAction } from './next-action.js'
 import {
   giveUpEffect,
   completeEffect,
@@ -91,6 +91,14 @@ describe('a scheduled effect', () => {
     expect(queueDueEffects(full, NOW + 1)).toBe(full)
     expect(nextEffectAt(full, NOW + 1)).toBeNull()
   })
+})
+
+test('what comes due is no progress: the first task of a run does not continue as new because of it', () => {
+  const begun = { ...scheduleEffects(idleControl(), ['e', 1]), progressed: false }
+  const due = applyDueTimes(begun, NOW + 1)
+  expect(ids(due)).toEqual(['e'])
+  expect(due.progressed).toBe(false)
+  expect(applyDueTimes(due, NOW + 1)).toBe(due)
 })
 
 describe('a due effect', () => {

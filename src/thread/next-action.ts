@@ -252,9 +252,13 @@ function announceAction(control: ThreadControl): Action | null {
   return report === null ? null : { kind: 'announceReport', report }
 }
 
-/** Queues due effects and marks expired requests; nothing else happens to them here. */
+/**
+ * Queues due effects and marks expired requests; nothing else happens to them here. It is no progress: a Temporal run that begins
+ * when something comes due, or has room at last, would continue as new once more.
+ */
 export function applyDueTimes(control: ThreadControl, now: Millis): ThreadControl {
-  return markExpiredDeferred(queueDueEffects(control, now), now)
+  const next = markExpiredDeferred(queueDueEffects(control, now), now)
+  return next === control ? control : { ...next, progressed: control.progressed }
 }
 
 /** When something comes due next, or null. */

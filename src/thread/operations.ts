@@ -177,7 +177,7 @@ export function queueDueEffects(control: ThreadControl, now: Millis): ThreadCont
     const entry = { kind: 'effect', id, queuedAt: now } as const
     if (!hasRoom(next, entry)) return next
     const effects = next.effects.filter((effect) => effect.id !== id)
-    return { ...enqueue({ ...next, effects }, entry), progressed: true }
+    return enqueue({ ...next, effects }, entry)
   }, control)
 }
 

@@ -8,8 +8,8 @@
  *   attempt holds it; if not, `finish` throws and the whole transaction is rolled back;
  * - `messages`: the row of the answer at the next position of the thread; `tool_calls`: an open row for each call
  *   (`appendAnswer`, which the batch of hooks calls, because hooks may write messages before and after it);
- * - what hooks and files of the answer have buffered: files, values, variables, the context of the run, the journal, events,
- *   rows of other threads, and the operations that these add to the answer; failures of hooks;
+ * - what hooks and files of the answer have buffered: files, values, variables, `runs.context`, the journal, rows of other
+ *   threads, and the operations that these add to the answer; a row of `errors` and an event for each failure of a hook;
  * - `deltas`: those of the message are deleted; `errors`: a row for each failed request; `events`: those of the step;
  * - `threads`: the last position and the last sequence.
  * Bytes of files are stored before it. The end of the run and its usage are the settle's.
