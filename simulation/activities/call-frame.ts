@@ -13,7 +13,7 @@ export function* openFrame(
 ): Steps<CallModelAnswer> {
   const { world } = attempt
   const { threadId, run, step, frame } = input
-  const id = modelOperationId(run, step, frame.callId)
+  const id = modelOperationId({ run, step, frame })
   const known = world.threads.get(threadId)?.operations.get(id)
   if (known?.state === 'finished') return recorded(attempt, world.thread(threadId), known)
   const part = { ...input, callId: frame.callId, queued: false, first: false, last: frame.last === true }

@@ -99,7 +99,7 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   const { world } = attempt
   const thread = registered(attempt, input)
   if (thread === null) return { kind: 'answered', answer: TERMINATED }
-  const id = modelOperationId(input.run, input.step)
+  const id = modelOperationId(input)
   const known = thread.operations.get(id)
   if (known?.state === 'finished')
     return { kind: 'answered', answer: takenAgain(attempt, thread, { input, known }) }
@@ -125,17 +125,13 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   return { kind: 'answered', answer }
 }
 
-/**
- * A finished step is answered from its row; what it meets all the same gets its place, and the workflow is told of what no
- * run has answered. Nothing was asked of a model where there was nothing to do: such a step may come again.
- */
+/** A finished step is answered from its row; what it meets all the same gets its place, and the workflow is told of what no run has answered. */
 function takenAgain(
   attempt: Attempt,
   thread: ThreadRow,
   { input, known }: { readonly input: CallModelInput; readonly known: Operation },
 ): CallModelAnswer {
-  const answer = known.answer as CallModelAnswer
-  if (answer.type !== 'nothing_to_do') recorded(attempt, thread, known)
+  const answer = recorded<CallModelAnswer>(attempt, thread, known)
   const ids = deliver(thread, stagedItems(attempt, thread, input.drain)).map(({ id }) => id)
   if (ids.length === 0) return answer
   attempt.world.saw('answer callModel came late')
@@ -167,7 +163,7 @@ function refuse(row: MessageRow | undefined): void {
 
 function missing(attempt: Attempt, input: CallModelInput, thread: ThreadRow): CallModelAnswer {
   append(thread, [...takeFacts(thread, input), ...recordRunStart(thread, input)])
-  finish(attempt, thread, modelOperationId(input.run, input.step), MISSING)
+  finish(attempt, thread, modelOperationId(input), MISSING)
   return MISSING
 }
 
@@ -210,7 +206,7 @@ interface Held {
 function* askModel(attempt: Attempt, input: CallModelInput, { plan, number }: Held): Steps<CallModelAnswer> {
   const { world } = attempt
   const thread = world.thread(input.threadId)
-  const id = modelOperationId(input.run, input.step)
+  const id = modelOperationId(input)
   const operation = thread.operations.get(id)
   const scope = stepScope(input)
   const phases = (last: boolean): readonly LoggedFact[] =>

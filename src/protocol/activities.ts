@@ -90,6 +90,8 @@ export interface CallModelInput extends StepInput {
   readonly activated: boolean
   /** The number of earlier activations in the run; one of them may precede this same step. @default 0 */
   readonly activations?: number
+  /** The number of earlier model calls of this same step, which found nothing to do. @default 0 */
+  readonly idleCalls?: number
   /** The side's turn begins with this step. */
   readonly sideStarts: boolean
   /** The other side ended its turn without text, so a neutral silent line takes the place of its message. */

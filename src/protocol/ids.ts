@@ -11,9 +11,19 @@ export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }
 
+interface ModelCallPlace {
+  readonly run: number
+  readonly step: number
+  /** The prompt tool's call whose nested step it is. */
+  readonly frame?: { readonly callId: string } | null | undefined
+  /** Earlier model calls of this step, which found nothing to do. */
+  readonly idleCalls?: number | undefined
+}
+
 /** The operation id of the model call of a step, or of the nested step of a prompt tool's call. */
-export function modelOperationId(run: number, step: number, frameCallId: string | null = null): string {
-  return frameCallId === null ? `model_${run}_${step}` : `model_${run}_${step}_${frameCallId}`
+export function modelOperationId({ run, step, frame, idleCalls }: ModelCallPlace): string {
+  const ending = frame == null ? (idleCalls === undefined ? '' : `i${idleCalls}`) : `_${frame.callId}`
+  return `model_${run}_${step}${ending}`
 }
 
 /** The operation id of the beginning of a run whose first call was not chosen by a model. */

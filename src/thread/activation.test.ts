@@ -14,6 +14,7 @@ import {
   USAGE,
 } from '../../test/support/control-states.js'
 import { advance } from './advance.js'
+import { listOperations } from './apply.js'
 import { applyCallResult } from './call-answers.js'
 import { applyPreparedChildren, applyChildStart } from './child-calls.js'
 import type { ThreadControl } from './control.js'
@@ -103,6 +104,20 @@ describe('a prompt that becomes active', () => {
     expect(nextAction(rests(drain))).toMatchObject({ kind: 'settle', ending })
     const later = message('m2')
     expect(nextAction(rests([...drain, later]))).toMatchObject({ kind: 'callModel', drain: [later] })
+  })
+
+  test('T4 the model call after one that found nothing to do is an operation of its own', () => {
+    const run = leaveStep(runOf(begun))
+    const later = { ...begun, run, queue: [message('m2')] }
+    const nothing = { type: 'nothing_to_do' } as const
+    const once = applyModelAnswer(later, { ...asked(), drain: [] }, nothing, NOW)
+    expect(once.run?.idleCalls).toBe(1)
+    const twice = applyModelAnswer(once, { ...asked(), drain: [] }, nothing, NOW)
+    expect(twice.run?.idleCalls).toBe(2)
+    expect(answered(twice).run).not.toHaveProperty('idleCalls')
+    const { idleCalls } = runOf(twice)
+    const input = { run: 1, step: 1, activated: true, ...(idleCalls !== undefined && { idleCalls }) }
+    expect(listOperations('callModel', input)).toEqual(['model_1_1i2'])
   })
 })
 

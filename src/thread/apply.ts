@@ -132,6 +132,7 @@ interface OperationInput {
   readonly toolFirst?: boolean
   readonly activated?: boolean
   readonly activations?: number
+  readonly idleCalls?: number
 }
 
 /** The operations that an activity with this input may have begun or finished. */
@@ -141,9 +142,9 @@ export function listOperations(name: string, asked: OperationInput): readonly st
   if (callId !== undefined) return [callId]
   if (name !== 'callModel' || step === undefined) return []
   // The refusal of a frame is stored under the id of its call.
-  if (frame != null) return [frame.callId, modelOperationId(run, step, frame.callId)]
+  if (frame != null) return [frame.callId, modelOperationId({ run, step, frame })]
   if (asked.toolFirst === true) return [beginOperationId(run)]
-  const model = modelOperationId(run, step)
+  const model = modelOperationId({ run, step, idleCalls: asked.idleCalls })
   return asked.activated === false ? [activationId({ run, step }, asked.activations), model] : [model]
 }
 

@@ -196,8 +196,14 @@ function endRefusedRun(
   const asked = !drain.every(({ kind }) => kind === 'continue' || kind === 'variables')
   if (asked || wouldReportNothing(control))
     return applyEnd(control, { ...answer, type: 'end', reason: 'hook_blocked', outcome: 'failed' }, now)
-  if (control.queue.length > 0) return applyOperations(control, answer.operations, now)
+  if (control.queue.length > 0) return applyOperations(countIdleCall(control), answer.operations, now)
   return applyEnd(control, { ...answer, type: 'end', reason: 'nothing_to_do', outcome: 'completed' }, now)
+}
+
+/** The next model call is of the same step, and must not be answered from the row of this one. */
+function countIdleCall(control: ThreadControl): ThreadControl {
+  const { run } = control
+  return run === null ? control : { ...control, run: { ...run, idleCalls: (run.idleCalls ?? 0) + 1 } }
 }
 
 /** Whether the run has a row in the store, which only a settle ends; after a handoff its plan is unknown again. */
@@ -259,7 +265,7 @@ function createStep(
   }
 }
 
-function countStep({ truncatedAnswers = 0, ...run }: Run, step: Step): Run {
+function countStep({ truncatedAnswers = 0, idleCalls: _before, ...run }: Run, step: Step): Run {
   return {
     ...run,
     ...(step.truncated === true && { truncatedAnswers: truncatedAnswers + 1 }),

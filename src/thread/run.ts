@@ -34,6 +34,8 @@ export interface Run {
   readonly planning: 'unknown' | 'moved' | 'known'
   /** Prompts that became active in it, with immediate subagents; left out: none. */
   readonly activations?: number
+  /** Model calls of the next step that found nothing to do: each is an operation of its own. Left out: none. */
+  readonly idleCalls?: number
   readonly turn: Turn
   /** Truncated answers in a row, the last one included; left out: none. */
   readonly truncatedAnswers?: number

@@ -155,13 +155,18 @@ function attributesOf(input: unknown): Record<string, unknown> {
 }
 
 /** The id of the activity's row in `operations`. */
-function operationOf({ run, step, frame, callId, settle, report, effectId }: Input): unknown {
+function operationOf({ run, step, frame, idleCalls, callId, settle, report, effectId }: Input): unknown {
   if (callId !== undefined) return callId
   if (typeof settle === 'number') return settleOperationId(settle)
   if (typeof report === 'number') return reportOperationId(report)
   if (effectId !== undefined) return effectId
   if (typeof run !== 'number' || typeof step !== 'number') return undefined
-  return modelOperationId(run, step, isObject(frame) ? String(frame['callId']) : null)
+  return modelOperationId({
+    run,
+    step,
+    ...(isObject(frame) && { frame: { callId: String(frame['callId']) } }),
+    ...(typeof idleCalls === 'number' && { idleCalls }),
+  })
 }
 
 type Input = Readonly<Record<string, unknown>>

@@ -118,6 +118,7 @@ async function callModel(
       start: control.registered ? null : control.start,
       createdAt: control.createdAt,
       ...(run.activations !== undefined && { activations: run.activations }),
+      ...(run.idleCalls !== undefined && { idleCalls: run.idleCalls }),
       ...(run.planning === 'moved' && { moved: true }),
       ...(response !== undefined && { response }),
     },

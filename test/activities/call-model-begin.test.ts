@@ -11,6 +11,20 @@ const BEGINS = { toolFirst: true, trigger: 'tool', drain: [] } as const
 const waiting = async (desk: ModelDesk): Promise<readonly unknown[]> =>
   (await desk.transcript()).map(({ content, status }) => [content, status])
 
+describe('a model call that found nothing to do', () => {
+  test('T4 is answered from its row, and the next one of its step asks the model', () => {
+    const chat = scriptedModel([{ text: 'Done.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      const nothing = { asked: true, drain: [] }
+      expect(await desk.step(nothing)).toMatchObject({ type: 'nothing_to_do' })
+      expect(await desk.step(nothing)).toMatchObject({ type: 'nothing_to_do' })
+      expect(chat.requests).toEqual([])
+      expect(await desk.step({ asked: true, idleCalls: 1 })).toMatchObject({ type: 'answered' })
+      expect((await desk.transcript()).map(({ content }) => content)).toEqual(['Hello?', 'Done.'])
+    })
+  })
+})
+
 describe('a run that a queued tool begins', () => {
   test('gets its row and its plan, and drains nothing', () => {
     const chat = scriptedModel([])

@@ -44,7 +44,7 @@ export async function answer(
   await desk.store.write(async (tx) => {
     await insertOperation(tx, {
       thread_id: 't',
-      id: modelOperationId(1, 1, input.callId),
+      id: modelOperationId({ run: 1, step: 1, frame: input }),
       kind: 'model',
       state: 'finished',
       attempt: 1,

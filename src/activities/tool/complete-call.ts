@@ -151,7 +151,7 @@ async function readNestedStep(
   { threadId, run, step }: CompleteCallInput,
   frame: Frame,
 ): Promise<Parameters<typeof frameReport>[1] & { readonly hasFailed: boolean }> {
-  const operation = await findOperation(db, threadId, modelOperationId(run, step, frame.callId))
+  const operation = await findOperation(db, threadId, modelOperationId({ run, step, frame }))
   const answer = operation?.message_id == null ? null : await findMessage(db, threadId, operation.message_id)
   const made = await listNestedToolCalls(db, threadId, frame.callId)
   const calls: NestedCall[] = []

@@ -62,8 +62,7 @@ export function operationsOf({ detail }: Pick<OperationRecord, 'detail'>): reado
 
 /** The operation of a model call. */
 export function operationOf(input: CallModelInput): OperationKey {
-  const { threadId, run, step, frame } = input
-  return { threadId, id: modelOperationId(run, step, frame?.callId ?? null) }
+  return { threadId: input.threadId, id: modelOperationId(input) }
 }
 
 /** The operation that begins a run whose first call is a queued tool. */
