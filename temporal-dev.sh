@@ -17,7 +17,7 @@ help() {
   demo [--crash] [--keep]   a complete conversation on a real server; --crash kills the worker on the
                             way, --keep leaves server and Temporal UI running until Ctrl-C
   test [ARGUMENTS]          every test, or those that the arguments for vitest name
-  test --quick              a part, in less than three minutes: `npm run check`, the unit tests, the
+  test --quick              a part, in three to five minutes: `npm run check`, the unit tests, the
                             types, and a few tests of each tier on servers; PostgreSQL, S3, killed workers
                             and other long tiers are covered by `test` only
   up                        server, demo worker, HTTP server and Temporal UI until Ctrl-C; keeps its data
@@ -85,14 +85,14 @@ connect_server() {
   say "server: $TEMPORAL_ADDRESS   Temporal UI: $EVERTHREAD_UI_URL"
 }
 
-# wait_for_processes [WORKER]: waits until Ctrl-C; fails if the server or the worker ends by itself.
+# wait_for_processes [PROCESS]: waits until Ctrl-C; fails if the server or that process ends by itself.
 wait_for_processes() {
   while :; do
     if [ -n "$dev_server_pid" ] && ! process_runs "$dev_server_pid"; then
       show_log_end "$dev_server_log"
       fail 'the server ended by itself; its last words are above.'
     fi
-    [ -z "${1:-}" ] || process_runs "$1" || fail 'the worker ended by itself; its last words are above.'
+    [ -z "${1:-}" ] || process_runs "$1" || fail 'the worker or the HTTP server ended by itself; its last words are above.'
     sleep 0.5
   done
 }

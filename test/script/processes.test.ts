@@ -44,7 +44,7 @@ test('a worker that ends by itself ends the server too', async () => {
   const run = await startUp(checkout)
   process.kill(startedPids(checkout)[2] ?? 0, 'SIGKILL')
   expect(await run.ended).toBe(1)
-  expect(run.output()).toContain('the worker ended by itself')
+  expect(run.output()).toContain('the worker or the HTTP server ended by itself')
   await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
