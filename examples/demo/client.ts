@@ -1,5 +1,6 @@
 import { ThreadClient } from 'everthread/client'
 
+import { clientCommand } from './client-command.ts'
 import type { desk } from './registry.ts'
 import { showRun } from './show-run.ts'
 import { deadline } from './within.ts'
@@ -18,5 +19,5 @@ const thread = await threads.create({ agent: 'support', id })
 const { lastSequence: after, agent: name } = await thread.snapshot()
 await thread.send(text)
 await showRun({ threads, thread, after, name, signal: deadline(300, 'an answer') })
-console.log(`\nto go on in this thread: npx node examples/demo/client.ts "…" ${id}`)
+console.log(`\nto go on in this thread: ${clientCommand('…', id)}`)
 await threads.close()

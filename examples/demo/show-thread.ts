@@ -35,9 +35,9 @@ export function showLines(title: string, lines: readonly string[]): void {
 }
 
 export function showLink(threads: ThreadClient, thread: ThreadHandle): void {
-  heading('In the Temporal UI')
   const { namespace } = threads.temporal.options
   const ui = process.env['EVERTHREAD_UI_URL']
+  heading(`In the Temporal UI${ui === undefined ? '' : ', which only demo --keep leaves running'}`)
   const place = `namespaces/${namespace}/workflows/${thread.threadId}`
   console.log(
     ui === undefined ? `  workflow ${thread.threadId} in namespace ${namespace}` : `  ${ui}/${place}`,

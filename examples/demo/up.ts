@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { ThreadClient } from 'everthread/client'
 
 import { chooseModel } from './choose-model.ts'
+import { clientCommand, TEMPORAL_ADDRESS } from './client-command.ts'
 import { startProcess } from './processes.ts'
 import { heading } from './terminal.ts'
 
@@ -23,13 +24,11 @@ const threads = new ThreadClient()
 const taskQueue = await threads.taskQueue()
 await threads.close()
 
-const address = process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233'
-const prefix = address.endsWith(':7233') ? '' : `TEMPORAL_ADDRESS=${address} `
 const temporal = `${process.env['TEMPORAL_CLI_PATH'] ?? 'temporal'} workflow`
-const thread = `--address ${address} --workflow-id hello`
+const thread = `--address ${TEMPORAL_ADDRESS} --workflow-id hello`
 console.log(`model: ${choice.why}`)
 heading('Talk to it, from this folder')
-console.log(`  ${prefix}npx node examples/demo/client.ts "My tent leaks."`)
+console.log(`  ${clientCommand('My tent leaks.')}`)
 heading('Or with the Temporal CLI')
 console.log(
   `  ${temporal} start  ${thread} --type agentThread --task-queue ${taskQueue} --input '{"agent":"support"}'`,

@@ -23,7 +23,7 @@ export const chat: Command = {
     terminal.line(`Thread ${thread.threadId}. Ctrl-C stops what the agent does, Ctrl-D ends.`)
     await converse(context, thread)
     const again = typeof user === 'string' ? ` --user ${user}` : ''
-    terminal.line(`\nTo go on: everthread chat ${agent} --thread ${thread.threadId}${again}`)
+    terminal.line(`\nTo go on: npx everthread chat ${agent} --thread ${thread.threadId}${again}`)
   },
 }
 
