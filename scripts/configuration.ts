@@ -159,7 +159,6 @@ const KNOBS = [
   '',
   'Options of the worker only where you set nothing.',
   '',
-  '- **`maxHeartbeatThrottleInterval`**: 1 s. A stop reaches a running call with its next heartbeat; by default that takes 16 to 22 s.',
   '- **`stickyQueueScheduleToStartTimeout`**: 2 s, instead of 10. So long a thread stands still when its worker dies.',
   '- **`workflowTaskTimeout`** of threads: 5 s, instead of 10. So long it does when that worker had its workflow task. There is no option for it.',
   '- **`shutdownGraceTime`**: 10 minutes, as long as a model call may take. With less, each longer call is paid again at each deploy.',

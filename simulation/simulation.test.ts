@@ -29,7 +29,9 @@ const EXPLORED = [
   ...['callModel', 'executeTool', 'prepareChild', 'prepareMessage', 'completeCall', 'deliverReport'].map(
     (name) => `activity thread.${name}`,
   ),
-  ...['settle', 'runEffect', 'checkChildren', 'expireChild'].map((name) => `activity thread.${name}`),
+  ...['settle', 'runEffect', 'checkChildren', 'expireChild', 'storeStop'].map(
+    (name) => `activity thread.${name}`,
+  ),
   ...[
     'answered',
     'begun',

@@ -25,7 +25,7 @@ type Way = keyof typeof WAYS
 const SAMPLES = 200
 /** Calls that stream at a time: few enough to keep the machine half idle. */
 const AT_ONCE = 20
-/** A call is stopped at any moment between two heartbeats, which are a second apart. */
+/** A call is stopped at any moment of its first seconds. */
 const LATEST = 3_000
 const GOLDEN_RATIO = 0.618_033_988_75
 

@@ -1,4 +1,5 @@
 import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
+import type { StoreStopAnswer } from '../../src/protocol/end-activities.js'
 import { callModel } from './call-model.js'
 import { completeCall } from './complete-call.js'
 import { executeTool } from './execute-tool.js'
@@ -20,6 +21,7 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   [ACTIVITIES.expireChild, expireChild],
   [ACTIVITIES.runEffect, runEffect],
   [ACTIVITIES.settle, settle],
+  [ACTIVITIES.storeStop, storeStop],
   ['draw', draw],
 ])
 
@@ -29,6 +31,12 @@ export function runActivity(attempt: Attempt, name: string, input: unknown): Ste
   if (run === undefined) throw new Error(`Expected an activity of the protocol, got ${name}.`)
   // The workflow wrote it for this very activity.
   return run(attempt, input as never)
+}
+
+/** Nothing here: a cancellation reaches an activity at any moment anyway. */
+function* storeStop(): Steps<StoreStopAnswer> {
+  yield
+  return { type: 'stored' }
 }
 
 /** A worker in another language: it claims the call, and answers unless the call was given up meanwhile. */

@@ -1,3 +1,4 @@
+import type { Context as ActivityContext } from '@temporalio/activity'
 import { WorkflowNotFoundError } from '@temporalio/common'
 
 import type { FailureText } from '../definitions/failure-text.js'
@@ -6,6 +7,7 @@ import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
+import { isStopStored } from '../store/threads/stops.js'
 import { Context } from './temporal-activity.js'
 
 /** The parts of a worker that its activities use. */
@@ -21,24 +23,70 @@ export interface ActivityDependencies {
   readonly modelLimits?: ModelLimits
 }
 
-/**
- * The worker throttles heartbeats to one a second, so every second call costs nothing. An activity that ends before
- * the first beat sends none (docs/decisions/0020).
- */
-const BEAT_INTERVAL = 500
+/** Each heartbeat that reaches the server is billed, so an activity that ends within a third of its timeout sends none. */
+const BEATS_PER_TIMEOUT = 3
 
 /**
- * Sends heartbeats while `work` runs, from half a second on: a cancellation arrives with a heartbeat, and without
- * heartbeats Temporal notices a dead worker.
+ * Sends heartbeats while `work` runs: without them Temporal notices a dead worker. The SDK lets the first through, and then one
+ * in 80 % of the timeout.
  */
-export async function withHeartbeats<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current()
-  const timer = setInterval(() => context.heartbeat(), BEAT_INTERVAL)
+  const { heartbeatTimeoutMs: timeout } = context.info
+  const timer =
+    timeout === undefined ? undefined : setInterval(() => context.heartbeat(), timeout / BEATS_PER_TIMEOUT)
   try {
-    return await work(context.cancellationSignal)
+    return await work()
   } finally {
     clearInterval(timer)
   }
+}
+
+/** The signals of the activities in flight that a stop or a termination interrupts. */
+const signals = new WeakMap<ActivityContext, AbortSignal>()
+
+/** The signal of the activity in which this is called: it aborts with a stop, a termination and a shutdown of the worker. */
+export function currentSignal(): AbortSignal {
+  const context = Context.current()
+  return signals.get(context) ?? context.cancellationSignal
+}
+
+interface Interruptible {
+  readonly threadId: string
+  /** Null: a stop of a run does not interrupt it, only a termination does. */
+  readonly run: number | null
+}
+
+/**
+ * Runs work that a stop interrupts. It hears of it from the store, in milliseconds, and from Temporal with the answer of a
+ * heartbeat. A heartbeat follows, so that code with Temporal's own signal hears of it too.
+ */
+export function withStops<T>(
+  store: Store,
+  { threadId, run }: Interruptible,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withHeartbeats(async () => {
+    const context = Context.current()
+    const stop = new AbortController()
+    const signal = AbortSignal.any([context.cancellationSignal, stop.signal])
+    const look = async (): Promise<void> => {
+      if (signal.aborted) return
+      const stopped = await store.read((db) => isStopStored(db, { threadId, run }))
+      // Another look, which began at the same time, may have found it.
+      if (!stopped || stop.signal.aborted) return
+      stop.abort()
+      context.heartbeat()
+    }
+    signals.set(context, signal)
+    // A store that cannot be read now calls again, and Temporal's cancellation comes too.
+    const endWatch = store.watchStops(threadId, () => void look().catch(() => undefined))
+    try {
+      return await work(signal)
+    } finally {
+      endWatch()
+    }
+  })
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ActivityDependencies } from './activity.js'
 import { observeCall, observeSettle, observeStep, observeWork } from './observe.js'
 import { runEffect } from './run-effect.js'
 import { settle } from './settle.js'
+import { storeStop } from './store-stop.js'
 import { checkChildren } from './subagents/closed-child.js'
 import { deliverReport } from './subagents/deliver-report.js'
 import { expireChild } from './subagents/expire-child.js'
@@ -35,6 +36,7 @@ export function createActivities(dependencies: ActivityDependencies): NamedActiv
       observeWork(dependencies, { activity: ACTIVITIES.runEffect, input }, () =>
         runEffect(dependencies, input),
       ),
+    [ACTIVITIES.storeStop]: (input) => storeStop(dependencies, input),
     [ACTIVITIES.settle]: (input) => observeSettle(dependencies, input, () => settle(dependencies, input)),
   }
 }

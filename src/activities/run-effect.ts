@@ -20,7 +20,7 @@ import { FileError } from '../store/files/file-checks.js'
 import type { Store, Writer } from '../store/store.js'
 import { endEffect, findEffect } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
-import { assertStoppedByUser, withHeartbeats } from './activity.js'
+import { assertStoppedByUser, withStops } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import {
   assertFitting,
@@ -45,7 +45,8 @@ export async function runEffect(
   dependencies: ActivityDependencies,
   input: RunEffectInput,
 ): Promise<RunEffectAnswer> {
-  return withHeartbeats(async (signal) => {
+  // A stop does not interrupt it, for it belongs to no run.
+  return withStops(dependencies.store, { threadId: input.threadId, run: null }, async (signal) => {
     const begun = await beginEffect(dependencies.store, input)
     if (begun.kind === 'answered') return begun.answer
     const outcome = await performEffect(dependencies, begun.effect, signal)

@@ -40,6 +40,7 @@ import { closeChild, findChild, updateChild } from '../store/threads/children.js
 import { closeThread, closeUnstartedChild } from '../store/threads/thread-closing.js'
 import { insertRun, lastRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
+import { deleteStops } from '../store/threads/stops.js'
 import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { withHeartbeats } from './activity.js'
@@ -222,6 +223,7 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
   const { reason, steps, usage } = end
   const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
+  deleteStops(tx, { threadId, run })
   await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
   const scope = { runId: runIdOf(run) }
   const ended: Fact = fact(

@@ -1,6 +1,9 @@
 import type { Client } from '@temporalio/client'
 import { ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
+import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
+import { StoreError } from '../store/store-error.js'
+import { storeStop } from '../store/threads/stops.js'
 import { findThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 
@@ -13,10 +16,12 @@ export interface ClientContext {
   temporal(): Client
   /** All calls to Temporal go through here: `close` waits for them. @param patience milliseconds until the deadline */
   call<T>(patience: number, work: () => Promise<T>): Promise<T>
+  /** Whether the activity in flight hears of a stop from the client. If not, it hears of it from the workflow. */
+  readonly storesStops: boolean
   /** Reports to the operator of the program why a thread waits. */
   readonly onNotice: OnNotice
-  /** The search attributes that a start input may hold: those that are registered in the namespace. */
-  searchAttributes(threadId: string): Promise<readonly string[]>
+  /** The search attributes of a start input: only those that are registered in the namespace. */
+  searchAttributes(threadId: string): Promise<Pick<ThreadStart, 'searchAttributes' | 'showsWork'>>
 }
 
 /** Something that keeps a thread from going on, reported before the thread has failed. */
@@ -54,4 +59,20 @@ export function isOpen(thread: ThreadRecord): boolean {
 
 function describeEnd(thread: ThreadRecord): string {
   return thread.closed_at === null ? 'terminated' : thread.status
+}
+
+/**
+ * Stores a stop or a termination of which the workflow has been told: the activity in flight hears of it at once. Where that fails,
+ * or this process dies before it, the workflow stores it.
+ */
+export async function storeStopNews(
+  { store, storesStops }: ClientContext,
+  stop: { readonly threadId: string; readonly run: number | null },
+): Promise<void> {
+  if (!storesStops) return
+  try {
+    await (await store()).write((tx) => storeStop(tx, stop))
+  } catch (error) {
+    if (!StoreError.isInstance(error)) throw error
+  }
 }

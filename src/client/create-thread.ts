@@ -45,8 +45,8 @@ export interface CreateThread<Agent extends string = string> {
 const TITLE_LENGTH = 500
 
 /**
- * Inserts the row, starts the workflow, then sends the first message as any other; each part finds what an earlier
- * attempt did.
+ * Inserts the row, then starts the workflow. A first message is sent as any other, and its signal starts the workflow. Each part
+ * finds what an earlier attempt did.
  */
 export async function createThread(context: ClientContext, options: CreateThread): Promise<string> {
   const threadId = options.id ?? randomUUID()
@@ -73,9 +73,13 @@ async function create(
   const problem = conflictProblem({ ...thread, agents }, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
   if (isNew) await reportUnknownAgent(context, thread)
-  if (isOpen(thread)) await startWorkflow(context, thread, { limits: options.limits, isNew })
-  if (options.message !== undefined)
-    await sendMessage(context, { threadId, message: options.message, defaultId })
+  const { limits, message } = options
+  if (message === undefined) {
+    if (isOpen(thread)) await startWorkflow(context, thread, { limits, isNew })
+  } else {
+    const start = { thread, limits, isNew }
+    await sendMessage(context, { threadId, message, defaultId, ...(isOpen(thread) && { start }) })
+  }
   return threadId
 }
 

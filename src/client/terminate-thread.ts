@@ -16,6 +16,7 @@ import { lastRun } from '../store/threads/runs.js'
 import { subtreeOf } from '../store/threads/thread-tree.js'
 import { findThread, requestTermination } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
+import { storeStopNews } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { cancelWorkflow, updateWorkflow } from './thread-workflow.js'
 import { nowMicros } from '../protocol/time.js'
@@ -53,7 +54,10 @@ async function endThread(
     requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
   )
   if (requested === 'missing' || requested === 'closed') return requested
-  if ((await cancelWorkflow(context, threadId)) === 'accepted') return 'cancelled'
+  if ((await cancelWorkflow(context, threadId)) === 'accepted') {
+    await storeStopNews(context, { threadId, run: null })
+    return 'cancelled'
+  }
   // No workflow is left to close it: it was not started yet, or an operator ended it.
   const closed = await store.write((tx) => closeRow(tx, threadId, nowMicros()))
   if (closed !== null && closed.request !== null) await releaseDeferred(context, closed.request)

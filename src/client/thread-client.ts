@@ -1,7 +1,9 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { AgentName } from '../definitions/registry.js'
+import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
+import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { shareStore } from '../store/open-store.js'
 import { StoreError } from '../store/store-error.js'
 import { taskQueueOf } from '../store/store-location.js'
@@ -59,7 +61,16 @@ export interface ThreadClientOptions {
    * agent, an activity fails. @default a line on stderr
    */
   readonly onNotice?: OnNotice
+  /**
+   * What the search attribute `ThreadStatus` of the threads that this client creates says. `at_rest`: how the thread rests, or
+   * that it waits for a person; while it works it keeps the status of its last rest. `always`: also that it works, for two more
+   * Temporal actions a turn. `never`: it is not set. Subagents inherit it. Lists of `everthread` read the store, and need none of
+   * this. @default 'at_rest'
+   */
+  readonly statusAttribute?: 'at_rest' | 'always' | 'never'
 }
+
+const STATUS_ATTRIBUTE: readonly string[] = ['at_rest', 'always', 'never']
 
 /** The context of a client, for the parts of this package that are no methods of it. */
 export let contextOf: (client: ThreadClient) => ClientContext
@@ -81,12 +92,19 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     contextOf = (client) => client.#context
   }
 
+  /** @throws ConfigError */
   constructor(options: ThreadClientOptions = {}) {
     this.#options = options
+    const { statusAttribute = 'at_rest' } = options
+    if (!STATUS_ATTRIBUTE.includes(statusAttribute))
+      throw new ConfigError([
+        `Expected statusAttribute to be one of ${STATUS_ATTRIBUTE.join(', ')}, got "${String(statusAttribute)}".`,
+      ])
     this.#temporal = options.client
     this.#context = {
       taskQueue: () => this.taskQueue(),
       onNotice: options.onNotice ?? warnOfNotice,
+      storesStops: true,
       store: () => this.#openStore(),
       temporal: () => this.temporal,
       call: (patience, work) => this.#call(patience, work),
@@ -206,13 +224,17 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return this.#store
   }
 
-  #lookForSearchAttributes(threadId: string): Promise<readonly string[]> {
+  async #lookForSearchAttributes(threadId: string): ReturnType<ClientContext['searchAttributes']> {
+    const { statusAttribute } = this.#options
     const look = () => listRegisteredSearchAttributes(this.temporal, threadId)
     this.#searchAttributes ??= this.#again(
       this.#call(LIMITS.temporalCall, look),
       () => (this.#searchAttributes = undefined),
     )
-    return this.#searchAttributes
+    const names = await this.#searchAttributes
+    const searchAttributes =
+      statusAttribute === 'never' ? names.filter((name) => name !== SEARCH_ATTRIBUTES.status) : names
+    return { searchAttributes, ...(statusAttribute === 'always' && { showsWork: true }) }
   }
 
   async #call<T>(patience: number, work: () => Promise<T>): Promise<T> {

@@ -3,16 +3,18 @@ import type { Registry } from '../definitions/known-definitions.js'
 import type { ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
+import { runIdOf } from '../protocol/ids.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { Stop } from '../protocol/messages.js'
 import { listMessages } from '../store/messages/transcript.js'
+import { openRun } from '../store/threads/stops.js'
 import type { Answer } from './answers/check-answer.js'
 import { findPendingRequest } from './answers/pending-request.js'
 import type { PendingRequest } from './answers/pending-request.js'
 import { respond } from './answers/respond.js'
 import type { Answered } from './answers/respond.js'
 import { setVariables } from './answers/set-variables.js'
-import { requireThread, requireOpenThread } from './client-context.js'
+import { requireThread, requireOpenThread, storeStopNews } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import type { FollowEvents } from './events/follow-events.js'
@@ -132,6 +134,19 @@ function stopInput({ runId, children }: StopOptions): Stop {
   return { ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) }
 }
 
+/** Signals the workflow, which decides what the stop means, then tells the activity in flight. */
+async function stopThread(context: ClientContext, threadId: string, stop: Stop): Promise<void> {
+  const store = await context.store()
+  // Before the signal: a run that begins later may be one that the workflow does not stop.
+  const run = await store.read(async (db) => {
+    await requireOpenThread(db, threadId)
+    return openRun(db, threadId)
+  })
+  await signalThread(context, threadId, { name: SIGNALS.stop, input: stop })
+  if (run !== null && (stop.runId === undefined || stop.runId === runIdOf(run)))
+    await storeStopNews(context, { threadId, run })
+}
+
 export function createThreadHandle<R extends Registry<string, string, unknown>>(
   context: ClientContext,
   threadId: string,
@@ -152,7 +167,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     request: (requestId) => findPendingRequest(context, { threadId, requestId }),
     removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),
-    stop: (options = {}) => signal({ name: SIGNALS.stop, input: stopInput(options) }),
+    stop: (options = {}) => stopThread(context, threadId, stopInput(options)),
     continue: () => signal({ name: SIGNALS.continue }),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,

@@ -14,7 +14,7 @@ import { failureTypes } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
 import { STORE_MEMO, isStoreId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import { startAttributes, THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import { digestOf } from '../store/digest.js'
 import { lastRun } from '../store/threads/runs.js'
@@ -31,6 +31,13 @@ export interface ThreadSignal {
 
 function workflowOf(context: ClientContext, threadId: string): WorkflowHandle {
   return context.temporal().workflow.getHandle(threadId)
+}
+
+/** The start of a thread that may be new, beside its row. */
+export interface NewThreadStart {
+  readonly thread: ThreadRecord
+  readonly limits?: ThreadLimits | undefined
+  readonly isNew: boolean
 }
 
 type StartThread = { readonly limits?: ThreadLimits | undefined } & (
@@ -73,6 +80,7 @@ async function startOptions(
     workflowId: thread.id,
     taskQueue: await context.taskQueue(),
     args: [start],
+    searchAttributes: startAttributes(thread.id, start),
     workflowTaskTimeout: LIMITS.workflowTask,
     // `doctor` reads the id of the store from the memo, also for threads of other stores.
     memo: {
@@ -102,7 +110,7 @@ async function startInput(
     store: store.id,
     ...(thread.user_id !== null && { userId: thread.user_id }),
     ...(thread.tags.length > 0 && { tags: thread.tags }),
-    searchAttributes: await context.searchAttributes(thread.id),
+    ...(await context.searchAttributes(thread.id)),
     ...(limits !== undefined && { limits }),
   }
   if (!('reopened' in options)) return start
@@ -123,6 +131,20 @@ async function signalWorkflow(
   const signal = () =>
     workflowOf(context, threadId).signal<object[]>(name, ...(input === undefined ? [] : [input]))
   return (await callTemporal(context, threadId, signal)) === 'gone' ? 'gone' : 'accepted'
+}
+
+/** One request, and one action of Temporal Cloud, where a start and a signal are two. `gone`: its workflow has closed. */
+async function signalWithStart(
+  context: ClientContext,
+  { name, input }: ThreadSignal,
+  { thread, ...options }: NewThreadStart,
+): Promise<'accepted' | 'gone'> {
+  const start = await startOptions(context, thread, options)
+  const signalArgs = input === undefined ? [] : [input]
+  const signalled = await callTemporal(context, thread.id, () =>
+    context.temporal().workflow.signalWithStart(THREAD_WORKFLOW, { ...start, signal: name, signalArgs }),
+  )
+  return signalled === 'gone' ? 'gone' : 'accepted'
 }
 
 /** Cancels a workflow. The server accepts the cancellation of a closed workflow too, so the state is read afterwards. */
@@ -159,14 +181,16 @@ export function fairnessKey(account: string): string {
 const CHILD_PAUSE = 100
 
 /**
- * Signals an open thread. If its workflow is not started yet, it is started first.
+ * Signals an open thread. If its workflow is not started yet, it is started first; with `start`, in the same call.
  * @throws ThreadTerminatedError; MessageRejectedError when the thread is lost; TemporalUnavailableError
  */
 export async function signalThread(
   context: ClientContext,
   threadId: string,
   signal: ThreadSignal,
+  start?: NewThreadStart,
 ): Promise<void> {
+  if (start !== undefined && (await signalWithStart(context, signal, start)) === 'accepted') return
   const deadline = Date.now() + LIMITS.temporalCall
   for (;;) {
     if ((await signalWorkflow(context, threadId, signal)) === 'accepted') return

@@ -92,6 +92,7 @@ const FITTING: { readonly [N in Name]: readonly Awaited<ReturnType<ThreadActivit
   expireChild: [{ type: 'expired', messageId: null }],
   runEffect: [{ type: 'ran', operations: OPERATIONS }, { type: 'terminated' }],
   settle: [{ type: 'settled', operations: OPERATIONS, terminated: true }],
+  storeStop: [{ type: 'stored' }],
 }
 
 const NAMES = Object.keys(FITTING) as readonly Name[]

@@ -21,6 +21,8 @@ import type {
   ExpireChildAnswer,
   ExpireChildInput,
   SettleAnswer,
+  StoreStopAnswer,
+  StoreStopInput,
   SettleInput,
 } from './end-activities.js'
 import { LIMITS } from './limits.js'
@@ -44,6 +46,7 @@ export const ACTIVITIES = {
   checkChildren: 'thread.checkChildren',
   expireChild: 'thread.expireChild',
   runEffect: 'thread.runEffect',
+  storeStop: 'thread.storeStop',
   settle: 'thread.settle',
 } as const
 
@@ -58,6 +61,7 @@ export interface ThreadActivities {
   checkChildren(input: CheckChildrenInput): Promise<CheckChildrenAnswer>
   expireChild(input: ExpireChildInput): Promise<ExpireChildAnswer>
   runEffect(input: RunEffectInput): Promise<RunEffectAnswer>
+  storeStop(input: StoreStopInput): Promise<StoreStopAnswer>
   settle(input: SettleInput): Promise<SettleAnswer>
 }
 
@@ -362,6 +366,7 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   },
   expireChild: { expired: { messageId: nullable(isWord) } },
   runEffect: { ran: { operations }, terminated: {} },
+  storeStop: { stored: {} },
   settle: { settled: { operations, terminated: optional(isTrue) } },
 }
 

@@ -36,6 +36,15 @@ export type DeliverReportAnswer =
     }
   | { readonly type: 'parent_gone' }
 
+/** The activity in flight, which is interrupted, is to hear of it at once. */
+export interface StoreStopInput extends ActivityInput {
+  readonly by: 'stop' | 'terminate'
+}
+
+export interface StoreStopAnswer {
+  readonly type: 'stored'
+}
+
 /** The variables of a deferred child did not arrive in time. */
 export interface ExpireChildInput extends ActivityInput {
   readonly requestId: string

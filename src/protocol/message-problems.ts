@@ -35,7 +35,7 @@ export function threadStartProblem(start: unknown): string | undefined {
     const problem = queueMessageProblem(start['message'])
     if (problem !== undefined) return problem
   }
-  const { parent, store, tags, searchAttributes, userId, reopened } = start
+  const { parent, store, tags, searchAttributes, showsWork, userId, reopened } = start
   if (store !== undefined && !isStoreId(store))
     return `Expected "store" to be the id of a store, 12 letters and digits, got ${describe(store)}.`
   if (parent !== undefined && !isStartParent(parent))
@@ -46,6 +46,8 @@ export function threadStartProblem(start: unknown): string | undefined {
     return `Expected "tags" to be a list of at most ${LIMITS.startNames}, each ${NAME}, got ${describe(tags)}.`
   if (searchAttributes !== undefined && !isNames(searchAttributes))
     return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
+  if (showsWork !== undefined && showsWork !== true)
+    return `Expected "showsWork" to be true or absent, got ${describe(showsWork)}.`
   return (
     (reopened === undefined ? undefined : reopenedProblem(reopened)) ?? threadLimitsProblem(start['limits'])
   )

@@ -2,6 +2,7 @@ import type { OutboundOperation } from './operations.js'
 import type { Side } from './plan.js'
 import type { LastRun, PreparedChild } from './status.js'
 import type { Millis } from './time.js'
+import { utf8Length } from './values.js'
 
 /** Workflow type of a thread. The names in this file are wire format: never changed, only added. */
 export const THREAD_WORKFLOW = 'agentThread'
@@ -44,6 +45,8 @@ export interface ThreadStart {
   readonly resumable?: boolean
   /** Names of registered search attributes; an unregistered one would fail the workflow task for ever. */
   readonly searchAttributes?: readonly string[]
+  /** `ThreadStatus` also says that the thread works, which costs two more actions a turn. Children inherit it. */
+  readonly showsWork?: true
   readonly limits?: ThreadLimits
   readonly parent?: StartParent
   /** The state with which a lost thread continues; ids and numbers only (T5). */
@@ -62,6 +65,50 @@ interface StartParent {
 /** The root of a thread's tree; a thread without a parent is its own root. */
 export function rootOf(threadId: string, { parent }: Pick<ThreadStart, 'parent'>): string {
   return parent === undefined ? threadId : (parent.root ?? parent.threadId)
+}
+
+/** The server terminates a workflow with a larger value. */
+const SEARCH_ATTRIBUTE_BYTES = 2000
+
+/** Only the attributes that the start input names. A status of null is left out, and an empty one removes it. */
+export function searchAttributesOf(
+  threadId: string,
+  start: Omit<ThreadStart, 'message'>,
+  { agent, status }: { readonly agent: string; readonly status: readonly string[] | null },
+): Readonly<Record<string, readonly string[]>> {
+  const values: Readonly<Record<string, readonly string[] | null | undefined>> = {
+    [SEARCH_ATTRIBUTES.agent]: [agent],
+    [SEARCH_ATTRIBUTES.status]: status,
+    [SEARCH_ATTRIBUTES.user]: start.userId === undefined ? null : [start.userId],
+    [SEARCH_ATTRIBUTES.parent]: start.parent === undefined ? null : [start.parent.threadId],
+    // A root has its own id: one query lists a whole tree.
+    [SEARCH_ATTRIBUTES.root]: [rootOf(threadId, start)],
+    [SEARCH_ATTRIBUTES.tags]: start.tags === undefined ? null : fittingValues(start.tags),
+  }
+  const named = start.searchAttributes ?? []
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value == null || !named.includes(name) ? [] : [[name, value]],
+    ),
+  )
+}
+
+/** The search attributes with which a thread starts: it works, so it has no status. */
+export function startAttributes(
+  threadId: string,
+  start: ThreadStart,
+): Readonly<Record<string, readonly string[]>> {
+  return searchAttributesOf(threadId, start, { agent: start.agent, status: null })
+}
+
+/** As many values as the server takes: with more it would terminate the workflow. The store has all of them. */
+function fittingValues(values: readonly string[]): readonly string[] {
+  const taken: string[] = []
+  for (const value of values) {
+    if (utf8Length(JSON.stringify([...taken, value])) > SEARCH_ATTRIBUTE_BYTES) break
+    taken.push(value)
+  }
+  return taken
 }
 
 /** Timing only; carried over continue-as-new and inherited by children. */

@@ -19,6 +19,20 @@ export function changesIn(tx: Writer): ReadonlySet<string> {
 
 const NONE: ReadonlySet<string> = new Set()
 
+const stops = new WeakMap<Writer, Set<string>>()
+
+/** Notes that a transaction stores a stop of the thread, so that its activity in flight hears of it after the commit. */
+export function noteStop(tx: Writer, threadId: string): void {
+  const threadIds = stops.get(tx)
+  if (threadIds === undefined) stops.set(tx, new Set([threadId]))
+  else threadIds.add(threadId)
+}
+
+/** The threads whose stop a transaction stores. */
+export function stopsIn(tx: Writer): ReadonlySet<string> {
+  return stops.get(tx) ?? NONE
+}
+
 const fleeting = new WeakSet<Writer>()
 
 /** Notes that the writes of a transaction may be lost if the machine of the database crashes. */

@@ -59,6 +59,10 @@ async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
       assertOpen()
       return database.watch(threadId, listener)
     },
+    watchStops(threadId, listener) {
+      assertOpen()
+      return database.watchStops(threadId, listener)
+    },
     close: () => (closing ??= database.close()),
   }
 }

@@ -19,6 +19,7 @@ export interface Schema {
   readonly plans: PlansTable
   readonly events: EventsTable
   readonly deltas: DeltasTable
+  readonly stops: StopsTable
   readonly errors: ErrorsTable
   readonly pending: PendingTable
   readonly effects: EffectsTable
@@ -282,6 +283,14 @@ interface DeltasTable {
   kind: string
   start_offset: number
   text: string
+}
+
+/** Stops that activities in flight are to hear of; the end of the run deletes them. */
+interface StopsTable {
+  id: Generated<number>
+  thread_id: string
+  /** Null: a termination, which stops every run and everything else. */
+  run: number | null
 }
 
 interface ErrorsTable {

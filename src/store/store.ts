@@ -33,6 +33,11 @@ export interface Store {
    * that ends the watch.
    */
   watch(threadId: string, listener: () => void): () => void
+  /**
+   * Calls the listener soon after a stop of the thread is stored by any process, also if one is stored already. It may also
+   * call it without cause, but never before `watchStops` returns. Returns a function that ends the watch.
+   */
+  watchStops(threadId: string, listener: () => void): () => void
   /** Waits for the transaction in flight first. */
   close(): Promise<void>
 }

@@ -11,6 +11,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing'
 import type { WorkerOptions } from '@temporalio/worker'
 import { ThreadClient } from '../client/index.js'
 import type { OnNotice, ThreadHandle } from '../client/index.js'
+import { contextOf } from '../client/thread-client.js'
 import { warnOfNotice } from '../client/waiting/notices.js'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
@@ -213,6 +214,9 @@ class TestThreadClient<R extends Registry> extends ThreadClient<R> {
   ) {
     super({ ...connection, onNotice: warnInTests })
     this.#mode = mode
+    // On that server a stop that meets the end of an activity blocks its thread (temporalio/sdk-java#2391). So the activity hears of
+    // it from the workflow, which has cancelled it by then.
+    if (mode.timeSkipping) Object.assign(contextOf(this), { storesStops: false })
   }
 
   override create(options: Parameters<ThreadClient<R>['create']>[0]): ReturnType<ThreadClient<R>['create']> {

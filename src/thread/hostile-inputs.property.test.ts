@@ -95,7 +95,11 @@ const UPDATE = fc.oneof(
 )
 const START = near({
   ...{ agent: 'clerk', message: { messageId: 'm' }, userId: 'u', tags: ['a'], resumable: false },
-  ...{ searchAttributes: ['ThreadAgent'], limits: { heartbeatTimeout: 5000, historyEvents: 0 } },
+  ...{
+    searchAttributes: ['ThreadAgent'],
+    showsWork: true,
+    limits: { heartbeatTimeout: 5000, historyEvents: 0 },
+  },
   ...{ parent: { threadId: 'p', callId: 'c' }, undecodable: true },
 })
 const REOPENED = fc

@@ -64,8 +64,6 @@ export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, stri
 
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
 export const WORKER_KNOBS = {
-  /** A stop reaches a running call with its next heartbeat: 16 to 22 s by default, about 1 s with this. */
-  maxHeartbeatThrottleInterval: '1s',
   /** How long a thread stalls when its worker dies; 10 s by default. */
   stickyQueueScheduleToStartTimeout: '2s',
   /** A deploy lets model calls finish: with a shorter grace time, every longer call would be paid again. */

@@ -2,6 +2,7 @@ import { RetryState } from '@temporalio/common'
 import {
   ActivityCancellationType,
   ActivityFailure,
+  CancellationScope,
   CancelledFailure,
   condition,
   proxyActivities,
@@ -11,7 +12,7 @@ import type { ActivityOptions } from '@temporalio/workflow'
 import type { ActivityInput } from '../protocol/activities.js'
 import { ACTIVITIES, answerProblem, leanInput } from '../protocol/answer-problem.js'
 import type { ThreadActivities } from '../protocol/answer-problem.js'
-import type { FailureCause } from '../protocol/end-activities.js'
+import type { FailureCause, StoreStopInput } from '../protocol/end-activities.js'
 import { hasFailureType } from '../protocol/failures.js'
 import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -110,7 +111,9 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
 async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Called<N>> {
   const start = (): Promise<Answer<N>> => attemptInOwnStore(host, call, input)
   try {
-    const answer = await (call.interruptedBy === null ? start() : host.cancellable(start, call.interruptedBy))
+    const answer = await (call.interruptedBy === null
+      ? start()
+      : host.cancellable(start, { by: call.interruptedBy, onInterrupt: (by) => storeStop(host, by) }))
     const problem = answerProblem(call.name, answer, input)
     if (problem === undefined) {
       host.update((current) => adoptStore(current, answer))
@@ -127,6 +130,32 @@ async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: I
     const isFinal = error.retryState === RetryState.NON_RETRYABLE_FAILURE
     return { kind: 'failed', failure: isFinal ? 'failed' : 'timed_out' }
   }
+}
+
+/** Nobody waits for it: the activity in flight hears of its cancellation with a heartbeat, too. */
+const STORE_STOP_TIMEOUT = 30_000
+
+/**
+ * Stores that the activity in flight is interrupted: it hears of that at once, as its heartbeats are rare. This activity runs
+ * beside the other one, and is no action of the thread: it changes nothing that an action reads (T1).
+ */
+function storeStop({ control, level }: ThreadHost, by: StoreStopInput['by']): void {
+  const input: StoreStopInput = {
+    level,
+    threadId: control.threadId,
+    ...(control.start.store !== undefined && { store: control.start.store }),
+    now: Date.now(),
+    run: control.run?.number ?? control.runs,
+    facts: [],
+    by,
+  }
+  const { [ACTIVITIES.storeStop]: store } = proxyActivities<Record<string, ThreadActivities['storeStop']>>({
+    scheduleToCloseTimeout: STORE_STOP_TIMEOUT,
+    retry: { initialInterval: RETRY_FIRST, backoffCoefficient: RETRY_GROWTH },
+    summary: by,
+  })
+  // A cancellation of the workflow, which may be the cause, does not cancel it.
+  void CancellationScope.nonCancellable(async () => store?.(input)).catch(() => undefined)
 }
 
 /** Activities that are repeated after a failure for good. For model calls, effects and settles it is taken as intended. */

@@ -19,7 +19,7 @@ import {
 import type { ChildWorkflowHandle } from '@temporalio/workflow'
 
 import type { DeliverReportAnswer, DeliverReportInput } from '../protocol/end-activities.js'
-import { SIGNALS, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
+import { SIGNALS, startAttributes, THREAD_WORKFLOW, rootOf } from '../protocol/messages.js'
 import type { ChildReport, QueueMessage, ThreadStart } from '../protocol/messages.js'
 import { applyTermination } from '../thread/apply.js'
 import type { DeferredChild, OutboundSignal, ThreadControl } from '../thread/control.js'
@@ -196,10 +196,12 @@ async function startDeferred(host: ThreadHost, deferred: DeferredChild): Promise
 async function startThread(host: ThreadHost, { child, callId }: StartedChild): Promise<boolean> {
   const { reference, agent } = child
   const { store } = host.control.start
+  const start = childStart(host.control, { child, callId })
   try {
     const handle = await startChild<ThreadWorkflow>(THREAD_WORKFLOW, {
       workflowId: reference,
-      args: [childStart(host.control, { child, callId })],
+      args: [start],
+      searchAttributes: startAttributes(reference, start),
       parentClosePolicy: ParentClosePolicy.ABANDON,
       // A child does not inherit it: only continue-as-new passes it on.
       workflowTaskTimeout: LIMITS.workflowTask,
@@ -216,7 +218,7 @@ async function startThread(host: ThreadHost, { child, callId }: StartedChild): P
 }
 
 function childStart({ start, threadId }: ThreadControl, { child, callId }: StartedChild): ThreadStart {
-  const { store, userId, searchAttributes, limits } = start
+  const { store, userId, searchAttributes, showsWork, limits } = start
   return {
     agent: child.agent,
     message: { messageId: child.messageId, from: 'parent', invocation: callId },
@@ -225,6 +227,7 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
     ...(store === undefined ? {} : { store }),
     ...(userId === undefined ? {} : { userId }),
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
+    ...(showsWork === undefined ? {} : { showsWork }),
     ...(limits === undefined ? {} : { limits }),
   }
 }

@@ -1,21 +1,21 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
-import { rootOf, SEARCH_ATTRIBUTES } from '../protocol/messages.js'
-import { utf8Length } from '../protocol/values.js'
+import { rootOf, SEARCH_ATTRIBUTES, searchAttributesOf } from '../protocol/messages.js'
+import type { ThreadStatus } from '../protocol/status.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'
 import type { ThreadHost } from './thread-host.js'
-
-/** The server terminates a workflow with a larger value. */
-const SEARCH_ATTRIBUTE_BYTES = 2000
 
 /** Shows the thread in the Temporal UI: agent, status, step, tool; registered names only, never content (T5). */
 export function showStatus(host: ThreadHost): void {
   const { control } = host
   setCurrentDetails(detailsOf(control))
-  const wanted = searchAttributesOf(control)
   const shown = workflowInfo().searchAttributes ?? {}
+  const status = shownStatus(control, shown[SEARCH_ATTRIBUTES.status])
+  const { threadId, start, agent } = control
+  const wanted = searchAttributesOf(threadId, start, { agent, status })
   const changed = Object.entries(wanted).filter(([name, values]) => !sameValues(shown[name], values))
-  if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed))
+  if (changed.length > 0)
+    upsertSearchAttributes(Object.fromEntries(changed.map(([name, values]) => [name, [...values]])))
 }
 
 function detailsOf(control: ThreadControl): string {
@@ -34,32 +34,22 @@ function detailsOf(control: ThreadControl): string {
   return lines.join('  \n')
 }
 
-/** Only the attributes that the start input names: an unregistered one fails the workflow task for ever. */
-function searchAttributesOf(control: ThreadControl): Readonly<Record<string, string[]>> {
-  const { start } = control
-  const values: Record<string, string[]> = {
-    [SEARCH_ATTRIBUTES.agent]: [control.agent],
-    [SEARCH_ATTRIBUTES.status]: [statusOf(control)],
-    ...(start.userId === undefined ? {} : { [SEARCH_ATTRIBUTES.user]: [start.userId] }),
-    ...(start.parent === undefined ? {} : { [SEARCH_ATTRIBUTES.parent]: [start.parent.threadId] }),
-    // A root has its own id: one query lists a whole tree.
-    [SEARCH_ATTRIBUTES.root]: [rootOf(control.threadId, start)],
-    ...(start.tags === undefined ? {} : { [SEARCH_ATTRIBUTES.tags]: fitting(start.tags) }),
-  }
-  const named = start.searchAttributes ?? []
-  return Object.fromEntries(Object.entries(values).filter(([name]) => named.includes(name)))
+/**
+ * A thread that works keeps the status of its last rest: each change is billed, and two a turn would tell little. It keeps no
+ * wait for a person, which would ask for an answer in vain.
+ */
+function shownStatus(
+  control: ThreadControl,
+  shown: readonly unknown[] | undefined,
+): readonly string[] | null {
+  const status = statusOf(control)
+  if (control.start.showsWork === true || !WORKING.has(status)) return [status]
+  return WAITING.has(String(shown?.[0])) ? [] : null
 }
 
-/** As many values as the server takes: with more it would terminate the workflow. The store has all of them. */
-function fitting(values: readonly string[]): string[] {
-  const taken: string[] = []
-  for (const value of values) {
-    if (utf8Length(JSON.stringify([...taken, value])) > SEARCH_ATTRIBUTE_BYTES) break
-    taken.push(value)
-  }
-  return taken
-}
+const WORKING: ReadonlySet<ThreadStatus> = new Set(['running', 'waiting_resource'])
+const WAITING: ReadonlySet<ThreadStatus> = new Set(['waiting_permission', 'waiting_input'])
 
-function sameValues(shown: readonly unknown[] | undefined, wanted: readonly string[]): boolean {
-  return shown?.length === wanted.length && wanted.every((value, index) => shown[index] === value)
+function sameValues(shown: readonly unknown[] = [], wanted: readonly string[]): boolean {
+  return shown.length === wanted.length && wanted.every((value, index) => shown[index] === value)
 }

@@ -339,7 +339,7 @@ async function runRemote(host: ThreadHost, { id, name, remote }: CallIn<'remote'
   host.beginAction(Date.now())
   const input = { level, threadId, callId: id, idempotencyKey: idempotencyKeyOf(threadId, id) }
   try {
-    await host.cancellable(() => run(input), 'stop')
+    await host.cancellable(() => run(input), { by: 'stop' })
   } catch (error) {
     if (!(error instanceof CancelledFailure) && !(error instanceof ActivityFailure)) throw error
     if (endingOf(host.control) !== null) return

@@ -26,11 +26,18 @@ import {
   acceptTool,
   acceptUnknownSignal,
 } from '../thread/inbox.js'
+import type { StoreStopInput } from '../protocol/end-activities.js'
 import { acceptOperations, removeQueuedItem, removalRefusal } from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 
 /** `stop` cancels what a stop interrupts; `terminate` cancels everything. */
-type Interruption = 'stop' | 'terminate'
+type Interruption = StoreStopInput['by']
+
+interface Interruptible {
+  readonly by: Interruption
+  /** Called once, when the work is cancelled. */
+  readonly onInterrupt?: (by: Interruption) => void
+}
 
 /** The mutable cell of one Temporal run: the control state, what is in flight, what was shown. */
 export interface ThreadHost {
@@ -46,7 +53,7 @@ export interface ThreadHost {
   update(change: (control: ThreadControl) => ThreadControl): void
   countSignal(): void
   /** Runs something that a stop or terminate may cancel. */
-  cancellable<T>(work: () => Promise<T>, by: Interruption): Promise<T>
+  cancellable<T>(work: () => Promise<T>, interruptible: Interruptible): Promise<T>
   /** Cancels the work in flight, if this interrupts it. */
   interrupt(by: Interruption): void
   beginAction(now: Millis): void
@@ -65,7 +72,7 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
   let control = initial
   let signals = 0
   let since = Date.now()
-  let cutBy: Interruption | null = null
+  let inFlight: Interruptible | null = null
   let scope: CancellationScope | null = null
   return {
     get control() {
@@ -86,13 +93,20 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
       signals += 1
     },
     // One scope serves until it is cancelled, since each new one would stay in memory with the run's root scope.
-    cancellable: (work, by) => {
+    cancellable: (work, interruptible) => {
       if (scope === null || scope.consideredCancelled) scope = new CancellationScope({ cancellable: true })
-      cutBy = by
-      return scope.run(work)
+      inFlight = interruptible
+      const end = (): void => void (inFlight = null)
+      const running = scope.run(work)
+      // Not awaited, since one more promise would cost time in each step.
+      running.then(end, end)
+      return running
     },
     interrupt: (by) => {
-      if (by === 'terminate' || cutBy === by) scope?.cancel()
+      if (inFlight === null || scope === null || scope.consideredCancelled) return
+      if (by !== 'terminate' && inFlight.by !== by) return
+      scope.cancel()
+      inFlight.onInterrupt?.(by)
     },
     beginAction: (now) => {
       since = now

@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDeltas } from '../../src/store/messages/deltas.js'
+import { storeStop } from '../../src/store/threads/stops.js'
 import { REAL_PROVIDERS } from '../model/real-providers.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import type { ProviderMock } from '../support/provider-mock.js'
@@ -7,7 +9,7 @@ import { until } from '../support/until.js'
 import { attempt } from './activity-desk.js'
 import { withModels } from './model-desk.js'
 
-/** A stop is told with a heartbeat, which may take a second; this is what is left of 1.5 s. */
+/** Milliseconds from the stop that an activity hears of to the end of the connection. */
 const STOP = 500
 
 describe.each(REAL_PROVIDERS)('$name', ({ model }) => {
@@ -37,12 +39,34 @@ describe.each(REAL_PROVIDERS)('$name', ({ model }) => {
     }),
   )
 
+  test('PL-CX.6 a stop that is stored closes the connection at once', () =>
+    withModels({ models: { chat: { asked: model(mock.url) } } }, async (desk) => {
+      mock.reply({ preamble: false, ending: 'silent' })
+      const asked = mock.requests.length
+      let beats = 0
+      const environment = attempt()
+      environment.on('heartbeat', () => void (beats += 1))
+      const step = desk.step({}, environment)
+      await until('the request', () => mock.requests.length > asked)
+      // Of another run: nothing happens.
+      await desk.store.write((tx) => storeStop(tx, { threadId: 't', run: 7 }))
+      await setTimeout(100)
+      expect(beats).toBe(0)
+      const started = performance.now()
+      await desk.store.write((tx) => storeStop(tx, { threadId: 't', run: 1 }))
+      expect(await step).toMatchObject({ type: 'interrupted' })
+      await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
+      expect(performance.now() - started).toBeLessThan(STOP)
+      // With it, code that has Temporal's own signal hears of the stop.
+      expect(beats).toBe(1)
+    }))
+
   test('K-1 a provider that hangs ends the run while the activity beats', () =>
     withModels(
       { models: { chat: { asked: model(mock.url) } }, limits: { firstChunk: 2500 } },
       async (desk) => {
         mock.reply({ preamble: false, ending: 'silent' })
-        const environment = attempt()
+        const environment = attempt({ heartbeatTimeoutMs: 1_500 })
         let beats = 0
         environment.on('heartbeat', () => void (beats += 1))
         expect(await desk.step({}, environment)).toMatchObject({ type: 'end', reason: 'model_failed' })

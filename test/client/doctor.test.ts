@@ -281,6 +281,7 @@ const unreachable = {
   call: refuse,
   searchAttributes: refuse,
   onNotice: refuse,
+  storesStops: true,
 }
 
 function terminal() {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { ThreadNotice } from '../../src/client/index.js'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
@@ -117,6 +117,15 @@ test('a wait that is too short names what still runs', async () => {
   expect(WaitTimeoutError.isInstance(error) && error).toMatchObject({ status: 'running', stale: false })
   expect(String(error)).toContain('got status "running": model in step 1 of run_1')
   expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Late'))
+})
+
+test('a wait for a thread that works asks Temporal once, when the store shows no more work', async () => {
+  script.reply = () => ({ text: marked('Slow'), delay: 6_000 })
+  const queries = vi.spyOn(env.threads.temporal.workflowService, 'queryWorkflow')
+  const thread = await env.threads.create({ agent: 'clerk', message: marked('Take your time') })
+  expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Slow'))
+  expect(queries).toHaveBeenCalledTimes(1)
+  queries.mockRestore()
 })
 
 test.each(['respond', 'setEnv'] as const)('a blocked run goes on after %s', async (way) => {

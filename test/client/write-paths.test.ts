@@ -151,7 +151,7 @@ const TABLES = {
   ...{ threads: true, thread_tags: true, messages: true, tool_calls: true, operations: true, runs: true },
   ...{ children: true, files: true, blobs: true, thread_values: true, plans: true, events: true },
   ...{ deltas: true, errors: true, pending: true, effects: true, variables: true, boundaries: true },
-  agents: true,
+  ...{ agents: true, stops: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits'>, true>>
 
 async function rows(): Promise<Tables> {

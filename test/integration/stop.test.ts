@@ -20,8 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-/** The next heartbeat brings the cancellation, one second at most; the rest is for a machine that tests keep busy. */
-const STOP_WITHIN = 2_500
+/** It is heard in milliseconds; the rest is for a machine that tests keep busy. */
+const STOP_WITHIN = 1_500
 
 test('PL-CX.6 PL-CX.7 a stop closes the connection to the provider', async () => {
   const id = 'stop-stream'
@@ -43,6 +43,35 @@ test('PL-CX.6 PL-CX.7 a stop closes the connection to the provider', async () =>
   await expectWholeLog(thread)
   await thread.send(marked(`And now? #${id}`))
   expect((await thread.waitUntilIdle()).reply?.content).toBe(marked(`Gladly, #${id}, and many words more.`))
+})
+
+test.each([
+  ['a signal of the Temporal CLI', (thread: ThreadHandle) => thread.workflow.signal(SIGNALS.stop), 'stopped'],
+  ['a cancellation in the Temporal UI', (thread: ThreadHandle) => thread.workflow.cancel(), 'terminated'],
+] as const)('PL-CX.6 %s closes the connection to the provider in time', async (by, stop, status) => {
+  const id = `stop-by-${by.split(' ')[1]}`
+  const held = fixture.model.hold(id, 'middle')
+  const thread = await fixture.create({ id, limits: {}, message: marked(`Tell me a lot. #${id}`) })
+  await held.arrived
+  const stopped = Date.now()
+  await stop(thread)
+  await held.left
+  expect(Date.now() - stopped).toBeLessThan(STOP_WITHIN)
+  expect((await thread.waitUntilIdle()).status).toBe(status)
+  await expectWholeLog(thread)
+})
+
+test('a call that ends within a third of the heartbeat timeout sends no heartbeat', async () => {
+  const id = 'no-heartbeat'
+  const held = fixture.model.hold(id, 'middle')
+  const thread = await fixture.create({ id, limits: {}, message: marked(`Tell me a lot. #${id}`) })
+  await held.arrived
+  await setTimeout(3_000)
+  const { raw } = await thread.workflow.describe()
+  expect(raw.pendingActivities).toHaveLength(1)
+  expect(raw.pendingActivities?.[0]?.lastHeartbeatTime ?? null).toBeNull()
+  held.release()
+  await thread.waitUntilIdle()
 })
 
 // On a real server: the time-skipping one refuses the task that cancels what has just ended, and never gives it again.

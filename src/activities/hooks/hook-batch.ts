@@ -13,6 +13,7 @@
  *     ends the chain.
  * H4: the value that a hook returns contains no secret that a hook read (T5).
  */
+import { currentSignal } from '../activity.js'
 import type { HookFailureCode } from '../../protocol/event-codes.js'
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -28,7 +29,6 @@ import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import { waitForDefinition } from '../plan-content.js'
-import { Context } from '../temporal-activity.js'
 import type { BufferedState, StateEffects } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import { guardState } from './guarded-state.js'
@@ -231,7 +231,7 @@ async function callHook<Point extends HookPoint, Value>(
   let close: (() => void) | undefined
   const outcome = await runHook({
     timeout,
-    signal: Context.current().cancellationSignal,
+    signal: currentSignal(),
     interruptible: chain.interruptible === true,
     execute: (abortSignal) => {
       const guarded = guardState(call.state, {

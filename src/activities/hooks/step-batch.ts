@@ -5,8 +5,8 @@ import type { EventScope } from '../../protocol/events.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { Side } from '../../protocol/plan.js'
 import { countModelSteps } from '../../store/messages/transcript.js'
+import { currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { Context } from '../temporal-activity.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { createHookBatch } from './hook-batch.js'
@@ -70,7 +70,7 @@ async function openState(
       stepCount: step,
       sideAStepCount: steps.a,
       sideBStepCount: steps.b,
-      abortSignal: Context.current().cancellationSignal,
+      abortSignal: currentSignal(),
     },
     ...(hooked === undefined ? {} : { messageHooks: hooked }),
   })

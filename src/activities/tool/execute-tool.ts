@@ -34,7 +34,7 @@ import { appendEvents } from '../../store/events.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
-import { withHeartbeats } from '../activity.js'
+import { withStops } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
@@ -58,8 +58,8 @@ export async function executeTool(
   dependencies: ActivityDependencies,
   input: ExecuteToolInput,
 ): Promise<ExecuteToolAnswer> {
-  return withHeartbeats(async (signal) => {
-    const { store } = dependencies
+  const { store } = dependencies
+  return withStops(store, input, async (signal) => {
     const seen = await lookAtCall(store, input)
     if (seen.kind === 'answered') return seen.answer
     if (seen.kind === 'missing') return skipMissing(store, input)

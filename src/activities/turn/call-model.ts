@@ -19,7 +19,7 @@ import { actualSide } from '../../protocol/plan.js'
 import { putPlan } from '../../store/agents.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
-import { withHeartbeats } from '../activity.js'
+import { withStops } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { requestHooks } from '../hooks/hook-points.js'
@@ -69,7 +69,7 @@ export async function callModel(
   dependencies: ActivityDependencies,
   sent: CallModelInput,
 ): Promise<CallModelAnswer> {
-  return withHeartbeats(async (signal) => {
+  return withStops(dependencies.store, sent, async (signal) => {
     const { toolFirst, frame, activated } = sent
     if (toolFirst) return beginRun(dependencies, sent)
     if (frame !== null) return callInFrame(dependencies, { ...sent, frame }, signal)

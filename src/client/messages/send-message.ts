@@ -22,6 +22,7 @@ import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
+import type { NewThreadStart } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
 import type { GivenAttachment, StoredAttachment } from './attachments.js'
 import { nowMicros } from '../../protocol/time.js'
@@ -31,6 +32,8 @@ interface Sending {
   readonly message: string | NewMessage
   /** @default a UUID */
   readonly defaultId?: string
+  /** The thread may be new: its workflow starts with the message. */
+  readonly start?: NewThreadStart
 }
 
 /**
@@ -44,7 +47,7 @@ export function sendMessage(context: ClientContext, sending: Sending): Promise<{
 
 async function send(
   context: ClientContext,
-  { threadId, message: given, defaultId }: Sending,
+  { threadId, message: given, defaultId, start }: Sending,
 ): Promise<{ messageId: string }> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
   const digest = digestOf(contentOf(message))
@@ -56,8 +59,15 @@ async function send(
   })
   const attachments = await storeBytes(store, message.attachments)
   const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
-  if (accepted !== 'delivered') await announce(context, threadId, { message, isNew: accepted === 'new' })
+  if (accepted !== 'delivered')
+    await announce(context, threadId, { message, isNew: accepted === 'new', start })
   return { messageId: message.id }
+}
+
+interface Announcement {
+  readonly message: CheckedMessage
+  readonly isNew: boolean
+  readonly start: NewThreadStart | undefined
 }
 
 /**
@@ -67,11 +77,11 @@ async function send(
 async function announce(
   context: ClientContext,
   threadId: string,
-  { message, isNew }: { readonly message: CheckedMessage; readonly isNew: boolean },
+  { message, isNew, start }: Announcement,
 ): Promise<void> {
   try {
     const input = { messageId: message.id, role: message.role }
-    await signalThread(context, threadId, { name: SIGNALS.queueMessage, input })
+    await signalThread(context, threadId, { name: SIGNALS.queueMessage, input }, start)
   } catch (error) {
     const store = await context.store()
     if (isNew && MessageRejectedError.isInstance(error))

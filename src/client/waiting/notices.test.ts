@@ -13,7 +13,9 @@ afterEach(() => {
 test('a silent thread is reported once it was silent for 1.5 s, and once for each wait', async () => {
   const context = contextOf(running(1))
   const notices: ThreadNotice[] = []
-  const look = (): Promise<void> => reportWait(context, silent, (notice) => notices.push(notice))
+  let began = Date.now()
+  const onNotice = (notice: ThreadNotice): void => void notices.push(notice)
+  const look = (): Promise<void> => reportWait(context, silent, { began, onNotice })
   await look()
   vi.advanceTimersByTime(1_400)
   await look()
@@ -23,6 +25,7 @@ test('a silent thread is reported once it was silent for 1.5 s, and once for eac
   await look()
   expect(notices).toMatchObject([{ code: 'no_answer', threadId: 't' }])
   forgetWait(context, 't')
+  began = Date.now()
   await look()
   expect(notices).toHaveLength(1)
   vi.advanceTimersByTime(1_500)
@@ -33,7 +36,9 @@ test('a silent thread is reported once it was silent for 1.5 s, and once for eac
 test('an answer begins the time of silence anew', async () => {
   const context = contextOf(running(1))
   const notices: ThreadNotice[] = []
-  const look = (busy: Look): Promise<void> => reportWait(context, busy, (notice) => notices.push(notice))
+  const began = Date.now()
+  const onNotice = (notice: ThreadNotice): void => void notices.push(notice)
+  const look = (busy: Look): Promise<void> => reportWait(context, busy, { began, onNotice })
   await look(silent)
   vi.advanceTimersByTime(1_000)
   await look({ ...silent, silent: false })

@@ -19,7 +19,7 @@ export const warnOfNotice: OnNotice = ({ message }) => {
 }
 
 interface Wait {
-  /** The time of the first look, or of the last one that the workflow has answered. */
+  /** The time when the wait began, or of the last look that the workflow has answered. */
   answeredAt: number
   /** When Temporal is asked next why a thread that answers does not go on. */
   askAt: number
@@ -31,16 +31,20 @@ interface Wait {
 /** How long a thread may not go on before a notice explains it: with the time of the looks a notice comes within 3 s. */
 const NOTICE_AFTER = 1500
 /** After so long without a look, the next look at a thread begins a new wait. */
-const FORGOTTEN = 5000
+const FORGOTTEN = 60_000
 const AGAIN = 10_000
 
 const waits = new WeakMap<ClientContext, Map<string, Wait>>()
 
 /** Finds out what keeps a thread from being idle, and reports it. It never throws: a failed notice must not end a wait. */
-export async function reportWait(context: ClientContext, busy: Look, onNotice: OnNotice): Promise<void> {
+export async function reportWait(
+  context: ClientContext,
+  busy: Look,
+  { began, onNotice }: { readonly began: number; readonly onNotice: OnNotice },
+): Promise<void> {
   const { threadId } = busy.snapshot
   const now = Date.now()
-  const wait = findWait(context, threadId, now)
+  const wait = findWait(context, threadId, { began, now })
   if (!busy.silent) wait.answeredAt = now
   const isSilent = busy.silent && now - wait.answeredAt >= NOTICE_AFTER
   if (!isSilent && (busy.silent || now < wait.askAt)) return
@@ -58,7 +62,11 @@ export function forgetWait(context: ClientContext, threadId: string): void {
   waits.get(context)?.delete(threadId)
 }
 
-function findWait(context: ClientContext, threadId: string, now: number): Wait {
+function findWait(
+  context: ClientContext,
+  threadId: string,
+  { began, now }: { readonly began: number; readonly now: number },
+): Wait {
   const all = waits.get(context) ?? new Map<string, Wait>()
   waits.set(context, all)
   const known = all.get(threadId)
@@ -67,7 +75,7 @@ function findWait(context: ClientContext, threadId: string, now: number): Wait {
     return known
   }
   for (const [id, { seenAt }] of all) if (now - seenAt >= FORGOTTEN) all.delete(id)
-  const fresh = { answeredAt: now, askAt: now + NOTICE_AFTER, seenAt: now, reported: new Set<string>() }
+  const fresh = { answeredAt: began, askAt: began + NOTICE_AFTER, seenAt: now, reported: new Set<string>() }
   all.set(threadId, fresh)
   return fresh
 }

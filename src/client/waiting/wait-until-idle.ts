@@ -6,17 +6,20 @@ import type { Message } from '../../protocol/message.js'
 import type { RunSnapshot, StopReason, ThreadStatus } from '../../protocol/status.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
+import { listOpenRequests } from '../../store/calls/requests.js'
 import { lastSequence, readEvents } from '../../store/events.js'
+import { countUndelivered } from '../../store/messages/message-writes.js'
 import { findLastReply } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'
 import type { RunUsage, SessionEnd } from '../../store/threads/runs.js'
 import { openThreadsBelow, threadsFrom } from '../../store/threads/thread-tree.js'
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
-import { requireThread } from '../client-context.js'
+import { isOpen, requireThread } from '../client-context.js'
 import type { ClientContext, OnNotice } from '../client-context.js'
 import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
+import { describeWorkflow } from '../thread-workflow.js'
 import { explainSilence, forgetWait, reportWait } from './notices.js'
 
 /** How `waitUntilIdle()` waits. */
@@ -43,12 +46,19 @@ const FIRST_PATIENCE = 250
 /** During this first time a look or a pause takes a second at most, so that notices come within three (see `notices.ts`). */
 const EARLY = 3_000
 const LONGEST_EARLY = 1_000
-/** Events that end a run or a thread. */
-const ENDS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled', 'thread.closed'])
+/** Events after which a thread may be idle: a run or the thread has ended, or a person is asked. */
+const ENDS: ReadonlySet<string> = new Set([
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+  'thread.closed',
+  'action.required',
+])
 
 /**
- * Waits until nothing is queued and nothing runs; with `children`, in no thread below it either. The workflows themselves
- * decide, by a query that sees every acknowledged message; the event log only shows when to query again.
+ * Waits until nothing is queued and nothing runs; with `children`, in no thread below it either. While the store shows that the
+ * thread works, nobody asks Temporal, which bills each query. Then the workflows themselves decide, by a query that sees every
+ * acknowledged signal: the store does not know of those that no worker has taken.
  * @throws WaitTimeoutError, ThreadNotFoundError
  */
 export async function waitUntilIdle(
@@ -59,25 +69,29 @@ export async function waitUntilIdle(
   const timeout = milliseconds(options.timeout ?? '1 minute')
   const children = options.children === true
   const store = await context.store()
+  const onNotice = options.onNotice ?? context.onNotice
   const began = Date.now()
   const until = began + timeout
   const longest = (usual: number): number => (Date.now() - began < EARLY ? LONGEST_EARLY : usual)
   let pause = FIRST_PAUSE
   let patience = FIRST_PATIENCE
   let earlier: TreeLook | null = null
+  let silent = false
+  const work = watchWork(context, { threadId, began, until })
   for (;;) {
+    if (!silent) await work.waitWhileStored()
     // Without this minimum the last look would have no time left, and would take an answering worker for a silent one.
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const looking = { threadId, children, patience: Math.min(patience, left) }
     const tree = await lookAt(context, looking)
     const busy = findBusy(tree)
+    silent = busy?.silent === true
     if (busy === undefined) forgetWait(context, threadId)
-    else await reportWait(context, busy, options.onNotice ?? context.onNotice)
+    else await reportWait(context, busy, { began, onNotice })
     if (busy === undefined && (!children || isUnchanged(earlier, tree)))
       return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
     earlier = tree
-    patience =
-      busy?.silent === true ? Math.min(patience * 2, longest(SNAPSHOT_QUERY_TIMEOUT)) : FIRST_PATIENCE
+    patience = silent ? Math.min(patience * 2, longest(SNAPSHOT_QUERY_TIMEOUT)) : FIRST_PATIENCE
     if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
     if (busy === undefined) continue
     const { snapshot, before } = busy
@@ -85,6 +99,77 @@ export async function waitUntilIdle(
     const ended = await waitForRunEnd(store, { ...wait, until: Math.min(until, Date.now() + pause) })
     pause = ended ? FIRST_PAUSE : Math.min(pause * 2, longest(LONGEST_PAUSE))
   }
+}
+
+/**
+ * When a thread that works is looked at all the same, milliseconds from the start of the wait and between two looks: only a query
+ * finds that no worker answers. The first ones give a notice within 3 s.
+ */
+const EARLY_CHECKS = [750, 2_250] as const
+const FIRST_CHECK = 10_000
+const LONGEST_CHECK = 30_000
+
+interface Work {
+  /** Returns when the thread may be idle by its rows, when nothing was stored for a while, and when the time is over. */
+  waitWhileStored(): Promise<void>
+}
+
+function watchWork(
+  context: ClientContext,
+  { threadId, began, until }: { readonly threadId: string; readonly began: number; readonly until: number },
+): Work {
+  let checks = 0
+  let checkAt = began + EARLY_CHECKS[0]
+  let seen: number | null = null
+  let progressed = false
+
+  function scheduleCheck(): void {
+    checks += 1
+    const next = EARLY_CHECKS[checks]
+    const later = FIRST_CHECK * 2 ** (checks - EARLY_CHECKS.length)
+    checkAt = next === undefined ? Date.now() + Math.min(later, LONGEST_CHECK) : began + next
+  }
+
+  /** Whether a look is due: nothing was stored since the last check. Early in a wait, an activity has to fail besides. */
+  async function isLookDue(sequence: number): Promise<boolean> {
+    const isEarly = checks < EARLY_CHECKS.length
+    const isQuiet = sequence === seen
+    seen = sequence
+    progressed ||= !isQuiet
+    scheduleCheck()
+    if (!isQuiet || !isEarly || !progressed) return isQuiet
+    const workflow = await describeWorkflow(context, threadId, SNAPSHOT_QUERY_TIMEOUT).catch(() => null)
+    return workflow?.state !== 'open' || workflow.failing.length > 0
+  }
+
+  return {
+    async waitWhileStored() {
+      const store = await context.store()
+      for (;;) {
+        const { sequence, works } = await store.read((db) => readWork(db, threadId))
+        seen ??= sequence
+        if (!works || Date.now() >= until) return
+        if (Date.now() >= checkAt && (await isLookDue(sequence))) return
+        await waitForRunEnd(store, { threadId, sequence, until: Math.min(until, checkAt) })
+      }
+    },
+  }
+}
+
+interface StoredWork {
+  readonly sequence: number
+  /** Its rows show that it is not idle. If they do not, it may have signals that no worker has taken yet. */
+  readonly works: boolean
+}
+
+async function readWork(db: Reader, threadId: string): Promise<StoredWork> {
+  const thread = await requireThread(db, threadId)
+  const { last_sequence: sequence, status } = thread
+  if (!isOpen(thread)) return { sequence, works: false }
+  const run = await lastRun(db, threadId)
+  if (run?.ended_at !== null)
+    return { sequence, works: !PARKED.has(status) && (await countUndelivered(db, threadId)) > 0 }
+  return { sequence, works: (await listOpenRequests(db, { threadId, limit: 1 })).length === 0 }
 }
 
 interface Looking {
@@ -109,7 +194,7 @@ interface RunEndWait {
   readonly until: number
 }
 
-/** Returns true as soon as an event after that sequence ends a run; false when the time is over. */
+/** Returns true as soon as there is such an event after that sequence; false when the time is over. */
 async function waitForRunEnd(store: Store, wait: RunEndWait): Promise<boolean> {
   const watch = watchThread(store, wait.threadId)
   let after = wait.sequence

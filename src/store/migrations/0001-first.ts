@@ -244,6 +244,10 @@ const TABLES: Readonly<Record<string, Table>> = {
       text: 'text',
     },
   },
+  stops: {
+    // Null for all runs.
+    columns: { id: 'id', thread_id: 'text', run: 'int?' },
+  },
   errors: {
     columns: { id: 'text', thread_id: 'text?', at: 'big', type: 'text', message: 'text', stack: 'text?' },
     key: ['id'],

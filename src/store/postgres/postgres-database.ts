@@ -78,8 +78,9 @@ export async function openPostgres(
     id,
     read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
-      const { result, threadIds } = await withStoreErrors(transact(work))
+      const { result, threadIds, stopped } = await withStoreErrors(transact(work))
       watching.announceCommit(threadIds)
+      watching.announceStops(stopped)
       if (performance.now() - sweptAt > COMMIT_MARK_SWEEP) {
         sweptAt = performance.now()
         // Not awaited: after a failure the next sweep deletes these rows too.
@@ -88,6 +89,7 @@ export async function openPostgres(
       return result
     },
     watch: (threadId, listener) => watching.watch(threadId, listener),
+    watchStops: (threadId, listener) => watching.watchStops(threadId, listener),
     readAllEvents: (page) =>
       withStoreErrors(
         retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience),

@@ -14,35 +14,72 @@ const NOTIFY_DELAY = 3
 /** A notification is lost with its process or connection: a watcher is behind by this at most. */
 export const WATCH_FALLBACK = 1_000
 
-/** Watches commits of this and other processes. */
+/** Watches commits and stops of this and other processes. */
 interface PostgresWatch {
   readonly watch: Store['watch']
+  readonly watchStops: Store['watchStops']
   /** Announces that this process committed events or deltas of these threads. */
   announceCommit(threadIds: ReadonlySet<string>): void
-  /** Calls all listeners once more, so that waiting readers find the store closed. */
+  /** The same for stops. */
+  announceStops(threadIds: ReadonlySet<string>): void
+  /** Calls all listeners of commits once more, so that waiting readers find the store closed. */
   end(): Promise<void>
 }
 
 /**
  * Each process announces the threads of its commits (NOTIFY), and one connection per store listens, from the first watch on.
- * A notification can be lost: one read per second of the watched threads finds commits without a notification.
+ * A notification can be lost: one read per second of the watched threads finds commits without a notification. Stops have a
+ * channel of their own: an activity that waits for one is not called for each piece of text that streams.
  */
 export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): PostgresWatch {
-  const watchers = createWatchers()
-  const announcer = createAnnouncer(reader)
+  const commits = createWatch(reader, { channel: 'everthread', findNews: createProgress(reader) })
+  const stops = createWatch(reader, {
+    channel: 'everthread_stops',
+    findNews: (threadIds) => findStopped(reader, threadIds),
+  })
   let listener: Listener | undefined
-  let seen: ReadonlyMap<string, string> = new Map()
+  const watching =
+    ({ watch }: Watch): Store['watch'] =>
+    (threadId, listen) => {
+      listener ??= listenTo(place, [commits, stops])
+      return watch(threadId, listen)
+    }
+  return {
+    watch: watching(commits),
+    watchStops: watching(stops),
+    announceCommit: commits.announce,
+    announceStops: stops.announce,
+    async end() {
+      await Promise.all([commits.end(), stops.end(), listener?.end()])
+    },
+  }
+}
+
+interface WatchOptions {
+  readonly channel: string
+  /** Which of these threads have news since the last call. */
+  readonly findNews: (threadIds: readonly string[]) => Promise<readonly string[]>
+}
+
+/** The watchers of one channel. */
+interface Watch {
+  readonly channel: string
+  readonly watch: Store['watch']
+  readonly announce: (threadIds: ReadonlySet<string>) => void
+  /** A notification of this channel. */
+  receive(payload: string): void
+  /** The connection listens, for the first time or again after it was lost. */
+  lookAgain(): void
+  end(): Promise<void>
+}
+
+function createWatch(reader: Kysely<Schema>, { channel, findNews }: WatchOptions): Watch {
+  const watchers = createWatchers()
+  const announcer = createAnnouncer(reader, channel)
   let timer: NodeJS.Timeout | undefined
   // Separate from the timer: a watch that is added during a look must not start a second round of looks.
   let looking = false
   let ended = false
-
-  async function look(): Promise<void> {
-    const now = await progressOf(reader, watchers.threadIds)
-    const changed = [...now].filter(([threadId, progress]) => seen.get(threadId) !== progress)
-    seen = now
-    watchers.notify(changed.map(([threadId]) => threadId))
-  }
 
   function lookSoon(): void {
     if (ended || watchers.idle || looking || timer !== undefined) return
@@ -53,19 +90,18 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
     timer = undefined
     looking = true
     // The watchers read next, and meet the error where it can be handled.
-    await look().catch(() => watchers.notifyAll())
+    await findNews(watchers.threadIds).then(
+      (threadIds) => watchers.notify(threadIds),
+      () => watchers.notifyAll(),
+    )
     looking = false
     lookSoon()
   }
 
   return {
+    channel,
     watch(threadId, listen) {
       const end = watchers.add(threadId, listen)
-      // When the connection begins to listen, all watchers look for earlier commits.
-      listener ??= listenTo(place, {
-        onNotification: announcer.fromOthers((threadIds) => watchers.notify(threadIds)),
-        onListening: () => watchers.notifyAll(),
-      })
       lookSoon()
       return () => {
         end()
@@ -74,18 +110,38 @@ export function watchPostgres(reader: Kysely<Schema>, place: PostgresPlace): Pos
         timer = undefined
       }
     },
-    announceCommit(threadIds) {
+    announce(threadIds) {
       if (threadIds.size === 0) return
       watchers.notify(threadIds)
       announcer.announce(threadIds)
     },
+    receive: announcer.fromOthers((threadIds) => watchers.notify(threadIds)),
+    lookAgain: () => watchers.notifyAll(),
     async end() {
       ended = true
       clearTimeout(timer)
       watchers.notifyAll()
-      await Promise.all([announcer.end(), listener?.end()])
+      await announcer.end()
     },
   }
+}
+
+/** Finds threads with new events or deltas. */
+function createProgress(reader: Kysely<Schema>): WatchOptions['findNews'] {
+  let seen: ReadonlyMap<string, string> = new Map()
+  return async (threadIds) => {
+    const now = await progressOf(reader, threadIds)
+    const changed = [...now].filter(([threadId, progress]) => seen.get(threadId) !== progress)
+    seen = now
+    return changed.map(([threadId]) => threadId)
+  }
+}
+
+/** Finds threads with a stop: it is deleted with the end of its run. */
+async function findStopped(db: Kysely<Schema>, threadIds: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await sql<{ thread_id: string }>`
+    select thread_id from stops where thread_id = any(${threadIds}::text[])`.execute(db)
+  return rows.map((row) => row.thread_id)
 }
 
 /** A text for each thread that changes with every commit of events or deltas. */
@@ -99,7 +155,6 @@ async function progressOf(
   return new Map(rows.map(({ id, progress }) => [id, progress]))
 }
 
-const CHANNEL = 'everthread'
 /** A payload of NOTIFY holds less than 8,000 bytes, and an id at most 1,202: 200 control characters, escaped as JSON. */
 const PAYLOAD_BYTES = 7_900
 
@@ -112,8 +167,8 @@ interface Announcer {
   end(): Promise<void>
 }
 
-/** Notifies all processes of a database of threads with new events or deltas. */
-function createAnnouncer(db: Kysely<Schema>): Announcer {
+/** Notifies all processes of a database of threads with news. */
+function createAnnouncer(db: Kysely<Schema>, channel: string): Announcer {
   const self = randomUUID()
   const waiting = new Set<string>()
   let notifying: Promise<void> | undefined
@@ -123,7 +178,7 @@ function createAnnouncer(db: Kysely<Schema>): Announcer {
     const ids = [...waiting]
     waiting.clear()
     for (const payload of packPayloads(self, ids))
-      await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db)
+      await sql`select pg_notify(${channel}, ${payload})`.execute(db)
   }
 
   /** Ignores failures: watchers find the commits by their own reads. */
@@ -182,14 +237,8 @@ interface Listener {
   end(): Promise<void>
 }
 
-interface Listening {
-  readonly onNotification: (payload: string) => void
-  /** Called when the connection listens, for the first time or again after it was lost. */
-  readonly onListening: () => void
-}
-
 /** Opens a connection that receives notifications, and opens it again whenever it is lost. */
-function listenTo(place: PostgresPlace, { onNotification, onListening }: Listening): Listener {
+function listenTo(place: PostgresPlace, watches: readonly Watch[]): Listener {
   let client: GuardedClient | undefined
   let timer: NodeJS.Timeout | undefined
   let pause = FIRST_PAUSE
@@ -199,15 +248,18 @@ function listenTo(place: PostgresPlace, { onNotification, onListening }: Listeni
   async function connect(): Promise<void> {
     const fresh = new GuardedClient({ ...connectionConfig(place), connectionTimeoutMillis: LONGEST_PAUSE })
     client = fresh
-    fresh.on('notification', ({ payload = '' }) => onNotification(payload))
+    fresh.on('notification', ({ channel, payload = '' }) =>
+      watches.find((watch) => watch.channel === channel)?.receive(payload),
+    )
     fresh.once('end', () => {
       if (client === fresh) reconnectSoon()
     })
     try {
       await fresh.connect()
-      await fresh.query(`listen ${CHANNEL}`)
+      for (const { channel } of watches) await fresh.query(`listen ${channel}`)
       pause = FIRST_PAUSE
-      onListening()
+      // All watchers look for earlier commits.
+      for (const watch of watches) watch.lookAgain()
     } catch {
       await fresh.end().catch(() => undefined)
       reconnectSoon()

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
-import { changesIn, isFleeting } from '../changes.js'
+import { changesIn, isFleeting, stopsIn } from '../changes.js'
 import { createMutex, createWaitingLine } from '../mutex.js'
 import type { Mutex } from '../mutex.js'
 import type { Schema } from '../schema.js'
@@ -106,6 +106,8 @@ interface Committed<T> {
   readonly result: T
   /** The threads with new events or deltas. */
   readonly threadIds: ReadonlySet<string>
+  /** The threads whose stop it stored. */
+  readonly stopped: ReadonlySet<string>
 }
 
 interface Committing<T> extends Committed<T> {
@@ -134,7 +136,7 @@ async function attempt<T>(
       const result = await work(tx)
       // The statement is sent after the pipelined ones, and answered after them.
       const mark = isFleeting(tx) ? await commitSoon(tx) : await leaveMark(tx)
-      committing = { result, threadIds: changesIn(tx), mark }
+      committing = { result, threadIds: changesIn(tx), stopped: stopsIn(tx), mark }
       return committing
     })
   } catch (error) {

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { Kysely, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Dialect, DialectAdapter, Driver, QueryResult } from 'kysely'
 
-import { changesIn } from '../changes.js'
+import { changesIn, stopsIn } from '../changes.js'
 import { diskError, makeFolders } from '../disk.js'
 import { readAllEvents } from '../events.js'
 import type { SettledRows } from '../events.js'
@@ -18,6 +18,7 @@ import { runTransaction } from '../transaction.js'
 import type { TransactionPlace } from '../transaction.js'
 import { asStoreError, retryBusy } from './sqlite-error.js'
 import { watchSqlite } from './sqlite-watch.js'
+import type { SqliteWatch } from './sqlite-watch.js'
 import { createMutex } from '../mutex.js'
 
 /** SQLite blocks the event loop while it waits: long enough for a short transaction of another process, no longer. */
@@ -57,9 +58,9 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     return {
       id,
       read: (work) => withStoreErrors(path, () => work(reader)),
-      write: (work) =>
-        withStoreErrors(path, () => writeAndNotify(writerPlace, work, () => commits.noticeCommit())),
+      write: (work) => withStoreErrors(path, () => writeAndNotify(writerPlace, work, commits)),
       watch: (threadId, listener) => commits.watch(threadId, listener),
+      watchStops: (threadId, listener) => commits.watchStops(threadId, listener),
       readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, settledRows, page)),
       close: async () => {
         try {
@@ -100,15 +101,18 @@ const settledRows: SettledRows = async (db, { after, limit }) => {
 async function writeAndNotify<T>(
   place: TransactionPlace,
   work: (tx: Writer) => Promise<T>,
-  onCommit: () => void,
+  commits: SqliteWatch,
 ): Promise<T> {
   let changed = false
+  let stopped = false
   const result = await runTransaction(place, async (tx) => {
     const done = await work(tx)
     changed = changesIn(tx).size > 0
+    stopped = stopsIn(tx).size > 0
     return done
   })
-  if (changed) onCommit()
+  if (changed) commits.noticeCommit()
+  if (stopped) commits.noticeStop()
   return result
 }
 

@@ -73,6 +73,7 @@ const OWNED = {
   thread_values: 'key',
   events: 'id',
   deltas: 'id',
+  stops: 'id',
   pending: 'id',
   effects: 'id',
   variables: 'name',

@@ -16,6 +16,7 @@ import { rejectUndelivered } from '../messages/delivery.js'
 import type { Writer } from '../store.js'
 import { closeChild, listDeferredChildren } from './children.js'
 import { endOpenRuns } from './runs.js'
+import { deleteStops } from './stops.js'
 import { requestTermination, updateThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
 import type { EffectRecord } from './effects.js'
@@ -54,6 +55,7 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
     terminated_at: terminated ? (before.terminated_at ?? now) : null,
     terminate_requested_at: before.terminate_requested_at ?? (terminated ? now : null),
   })
+  deleteStops(tx, { threadId, run: null })
   await closeChildrenOf(tx, threadId, now)
   if (before.closed_at !== null) return false
   const payload = { outcome, reason, rejected: rejected.length }

@@ -3,6 +3,8 @@ import { anyFact } from '../../support/any-fact.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendDelta } from '../../../src/store/messages/deltas.js'
 import type { Store } from '../../../src/store/store.js'
+import { insertRun } from '../../../src/store/threads/runs.js'
+import { deleteStops, isStopStored, storeStop } from '../../../src/store/threads/stops.js'
 import { until } from '../../support/until.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
@@ -108,8 +110,83 @@ export function watchConformance(withStore: WithStore): void {
       await store.close()
       expect(told.times).toBeGreaterThan(0)
       expect(() => store.watch('t', () => undefined)).toThrow('Expected an open store')
+      expect(() => store.watchStops('t', () => undefined)).toThrow('Expected an open store')
     }),
   )
+
+  test(
+    'a stop tells who watches the stops of its thread',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      let times = 0
+      const end = store.watchStops('t', () => void (times += 1))
+      await stop(store, 'other')
+      await stop(store, 't')
+      await until('to be told of the stop', () => times > 0)
+      end()
+      const before = times
+      const later = counting(store, 't')
+      await until('the later watch to be told of the stored stop', () => later.times > 0)
+      expect(times).toBe(before)
+    }),
+  )
+
+  test(
+    'events and text tell nobody who watches stops',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const told = counting(store, 't')
+      await stop(store, 't')
+      await until('to be told of the stop', () => told.times > 0)
+      await store.write(async (tx) => deleteStops(tx, { threadId: 't', run: 1 }))
+      const before = told.times
+      for (let n = 0; n < 50; n += 1) {
+        await append(store, 't')
+        await addDelta(store, 't')
+      }
+      // It may be told once without cause, when its connection has just begun to listen.
+      expect(told.times).toBeLessThanOrEqual(before + 1)
+    }),
+  )
+
+  test(
+    'a stop is of one run, a termination of all',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const stopped = () =>
+        store.read((db) => Promise.all([null, 1, 2].map((run) => isStopStored(db, { threadId: 't', run }))))
+      expect(await stopped()).toEqual([false, false, false])
+      await stop(store, 't', 1)
+      expect(await stopped()).toEqual([false, true, false])
+      await stop(store, 't', null)
+      expect(await stopped()).toEqual([true, true, true])
+      await store.write(async (tx) => deleteStops(tx, { threadId: 't', run: 1 }))
+      expect(await stopped()).toEqual([true, true, true])
+      await store.write(async (tx) => deleteStops(tx, { threadId: 't', run: null }))
+      expect(await stopped()).toEqual([false, false, false])
+    }),
+  )
+
+  test(
+    'a stop of a run that has ended is not stored',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      const run = { thread_id: 't', number: 1, trigger_kind: 'message', started_at: NOW, ended_at: NOW }
+      await store.write((tx) => insertRun(tx, run))
+      await stop(store, 't', 1)
+      expect(await store.read((db) => isStopStored(db, { threadId: 't', run: 1 }))).toBe(false)
+    }),
+  )
+}
+
+function stop(store: Store, threadId: string, run: number | null = 1): Promise<void> {
+  return store.write((tx) => storeStop(tx, { threadId, run }))
+}
+
+function counting(store: Store, threadId: string): { readonly times: number } {
+  const told = { times: 0 }
+  store.watchStops(threadId, () => void (told.times += 1))
+  return told
 }
 
 interface Counted {

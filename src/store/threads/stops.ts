@@ -1,0 +1,39 @@
+/**
+ * Stops of a thread that its activity in flight is to hear of. They are news for activities: what a stop means for the thread
+ * is decided by its workflow, which gets a signal.
+ */
+import { noteStop } from '../changes.js'
+import type { Reader, Writer } from '../store.js'
+import { pipeline } from '../transaction.js'
+import { findRun, lastRun } from './runs.js'
+
+interface StopKey {
+  readonly threadId: string
+  /** Null: a termination, which stops every run and everything else. */
+  readonly run: number | null
+}
+
+/** Stores a stop, unless its run has ended. */
+export async function storeStop(tx: Writer, { threadId, run }: StopKey): Promise<void> {
+  if (run !== null && ((await findRun(tx, { threadId, number: run }))?.ended_at ?? null) !== null) return
+  noteStop(tx, threadId)
+  await tx.insertInto('stops').values({ thread_id: threadId, run }).execute()
+}
+
+/** The run that is under way, as far as the store knows; null if there is none. */
+export async function openRun(db: Reader, threadId: string): Promise<number | null> {
+  const run = await lastRun(db, threadId)
+  return run?.ended_at === null ? run.number : null
+}
+
+/** Whether this run is stopped; without a run, whether the thread is terminated. */
+export async function isStopStored(db: Reader, { threadId, run }: StopKey): Promise<boolean> {
+  const stops = await db.selectFrom('stops').select('run').where('thread_id', '=', threadId).execute()
+  return stops.some((stop) => stop.run === null || stop.run === run)
+}
+
+/** Deletes the stops of a run that ends, and of earlier ones; without a run, all of a thread that closes. */
+export function deleteStops(tx: Writer, { threadId, run }: StopKey): void {
+  const stops = tx.deleteFrom('stops').where('thread_id', '=', threadId)
+  pipeline(tx, (run === null ? stops : stops.where('run', '<=', run)).execute())
+}
