@@ -66,12 +66,12 @@ function describeEnd(thread: ThreadRecord): string {
  * or this process dies before it, the workflow stores it.
  */
 export async function storeStopNews(
-  { store, storesStops }: ClientContext,
+  context: ClientContext,
   stop: { readonly threadId: string; readonly run: number | null },
 ): Promise<void> {
-  if (!storesStops) return
+  if (!context.storesStops) return
   try {
-    await (await store()).write((tx) => storeStop(tx, stop))
+    await (await context.store()).write((tx) => storeStop(tx, stop))
   } catch (error) {
     if (!StoreError.isInstance(error)) throw error
   }

@@ -18,6 +18,7 @@ const KEPT: Readonly<Record<FailureType, boolean>> = {
   'Operation.Stale': true,
   'Answer.TooLarge': false,
   'Worker.Shutdown': true,
+  'Worker.Died': true,
   'Store.Unavailable': true,
   'Activity.Failed': true,
 }

@@ -43,6 +43,7 @@ export const FAILURES = {
   'Operation.Stale': { retryable: true, message: 'A later attempt holds this operation.' },
   'Answer.TooLarge': { retryable: false, message: 'The answer of the activity is larger than 64 KB.' },
   'Worker.Shutdown': { retryable: true, message: 'The worker shut down; another one takes the task.' },
+  'Worker.Died': { retryable: true, message: 'The worker died; another one takes the task.' },
   'Store.Unavailable': { retryable: true, message: 'The store cannot be used.' },
   'Activity.Failed': { retryable: true, message: 'The activity failed.' },
 } as const satisfies Record<string, FailureKind>

@@ -26,6 +26,7 @@ export interface Schema {
   readonly variables: VariablesTable
   readonly boundaries: BoundariesTable
   readonly agents: AgentsTable
+  readonly workers: WorkersTable
   readonly commits: CommitsTable
 }
 
@@ -291,6 +292,12 @@ interface StopsTable {
   thread_id: string
   /** Null: a termination, which stops every run and everything else. */
   run: number | null
+}
+
+interface WorkersTable {
+  id: string
+  identity: string
+  beats: number
 }
 
 interface ErrorsTable {

@@ -6,8 +6,10 @@ import { runCaps } from '../definitions/plan/build-plan.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
+import type { Store } from '../store/store.js'
 import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
+import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
 import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
 import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
@@ -74,7 +76,7 @@ async function createConnected(
     return await Worker.create({
       ...threadWorkerOptions(thread, { ...defaults, ...temporal }),
       // The first plugin is the outermost: the store closes when everything else has ended.
-      plugins: [closeAfterRun(close), ...(temporal.plugins ?? [])],
+      plugins: [leaseAndClose(thread.store, close), ...(temporal.plugins ?? [])],
     })
   } catch (error) {
     await target?.connection.close()
@@ -86,7 +88,8 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
   return { connection, namespace }
 }
 
-function closeAfterRun(close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
+/** The store is open, and the worker beats in it, while the worker runs. */
+function leaseAndClose(store: Store, close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
   return {
     name: 'everthread',
     configureBundler: bundleThreads,
@@ -94,7 +97,7 @@ function closeAfterRun(close: () => Promise<void>): WorkerPlugin & BundlerPlugin
       // A running worker refuses a second run and goes on: that refusal must not close its store.
       if (worker.getState() !== 'INITIALIZED') return next(worker)
       try {
-        await next(worker)
+        await withLease(store, worker, () => next(worker))
       } finally {
         await close()
       }

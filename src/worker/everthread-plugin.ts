@@ -1,11 +1,12 @@
 import { SimplePlugin } from '@temporalio/plugin'
-import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker'
+import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker'
 import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './create-worker.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { withoutUndefined } from '../protocol/values.js'
+import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
 import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
@@ -24,7 +25,7 @@ export class EverthreadPlugin extends SimplePlugin {
 
   constructor(options: ThreadOptions) {
     const thread = createThreadWorker(options)
-    super({ name: 'everthread', runContext: (next) => thread.run(next) })
+    super({ name: 'everthread' })
     this.#thread = thread
   }
 
@@ -33,6 +34,10 @@ export class EverthreadPlugin extends SimplePlugin {
     const { workflowBundle: bundle } = options
     if (this.#thread.workflows && bundle !== undefined) checkWorkflowBundle(bundle)
     return threadWorkerOptions(this.#thread, { taskQueue: options.taskQueue, ...temporalOptions(options) })
+  }
+
+  override runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    return this.#thread.run((store) => withLease(store, worker, () => next(worker)))
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
@@ -48,7 +53,7 @@ export class EverthreadPlugin extends SimplePlugin {
 /** A worker of threads whose store is open while it runs. */
 interface RunningThreadWorker extends ThreadWorker {
   readonly workflows: boolean
-  run(work: () => Promise<void>): Promise<void>
+  run(work: (store: Store) => Promise<void>): Promise<void>
 }
 
 /** @throws ConfigError for options that cannot work */
@@ -81,7 +86,7 @@ function createThreadWorker({
         warnOfMissingKey(registry, { secrets: store.secrets, env: values })
         await listWorkerAgents(store, registry)
         opened = store
-        await work()
+        await work(store)
       } finally {
         await store.close()
       }

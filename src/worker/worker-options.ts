@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import type { VersioningBehavior, WorkerDeploymentVersion } from '@temporalio/common'
 import type { WorkerOptions } from '@temporalio/worker'
 import { createActivities } from '../activities/index.js'
@@ -36,6 +38,7 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
   return {
     ...(bundles && { workflowsPath: workflowBundleOptions.workflowsPath }),
     ...WORKER_KNOBS,
+    identity: uniqueIdentity(),
     ...(name !== null && { buildId: name }),
     ...options,
     activities: { ...options.activities, ...createActivities(thread) },
@@ -45,6 +48,11 @@ export function threadWorkerOptions(thread: ThreadWorker, options: WorkerOptions
       activity: [activityInterceptor(thread), ...(options.interceptors?.activity ?? [])],
     },
   }
+}
+
+/** An identity that no other worker has had: a restarted container has the process id and the host name of the one before. */
+function uniqueIdentity(): string {
+  return `${process.pid}@${hostname()}-${randomUUID().slice(0, 8)}`
 }
 
 /** Values of variables for every thread of a worker; undefined ones are not set, as in `process.env`. */

@@ -152,7 +152,7 @@ const TABLES = {
   ...{ children: true, files: true, blobs: true, thread_values: true, plans: true, events: true },
   ...{ deltas: true, errors: true, pending: true, effects: true, variables: true, boundaries: true },
   ...{ agents: true, stops: true },
-} satisfies Readonly<Record<Exclude<keyof Schema, 'commits'>, true>>
+} satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {
   const all = Object.keys(TABLES).map(async (table) => {

@@ -248,6 +248,10 @@ const TABLES: Readonly<Record<string, Table>> = {
     // Null for all runs.
     columns: { id: 'id', thread_id: 'text', run: 'int?' },
   },
+  workers: {
+    columns: { id: 'text', identity: 'text', beats: 'big' },
+    key: ['id'],
+  },
   errors: {
     columns: { id: 'text', thread_id: 'text?', at: 'big', type: 'text', message: 'text', stack: 'text?' },
     key: ['id'],

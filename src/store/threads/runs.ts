@@ -205,3 +205,15 @@ export async function traceOfCall(db: Reader, threadId: string, callId: string):
     .executeTakeFirst()
   return row?.traceparent ?? null
 }
+
+/** The open threads with a run under way. */
+export async function listWorkingThreads(db: Reader): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .innerJoin('threads', 'threads.id', 'runs.thread_id')
+    .select('runs.thread_id')
+    .where('runs.ended_at', 'is', null)
+    .where('threads.closed_at', 'is', null)
+    .execute()
+  return rows.map((row) => row.thread_id)
+}

@@ -37,6 +37,8 @@ const worker = await createWorker({
   ...(place.workflows === false ? { workflows: false } : { workflowBundle: { codePath: place.codePath } }),
   plugins: [mortal],
   shutdownGraceTime: place.graceTime,
+  // Heartbeat timeouts are short here, and the SDK would let a heartbeat through after 80 % of one.
+  maxHeartbeatThrottleInterval: '500ms',
   ...(place.workflowTasks !== undefined && { maxConcurrentWorkflowTaskExecutions: place.workflowTasks }),
   ...(place.deploymentName !== undefined && {
     workerDeploymentOptions: {
