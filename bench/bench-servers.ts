@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { freePort } from '../test/support/free-port.js'
 import { startPostgres } from '../test/support/postgres-server.js'
 import { startDevServer } from '../test/support/servers.js'
 import { startTemporalServer } from '../test/support/temporal-server.js'
@@ -15,6 +16,10 @@ export type ServerKind = (typeof SERVERS)[number]
 export interface BenchServers {
   readonly kind: ServerKind
   readonly address: string
+  /** Of the Temporal server. */
+  readonly pid: number
+  /** Where the dev server's counters are read, in Prometheus's text format; the other one keeps none. */
+  readonly metrics: string | undefined
   /** A database and a blob folder of their own. */
   readonly store: { readonly database: string; readonly blobs: string }
 }
@@ -43,13 +48,16 @@ export async function withServers<T>(
 
 async function withDevServer<T>(folder: string, work: (servers: BenchServers) => Promise<T>): Promise<T> {
   // Kept in a file, as `up` does: a server in memory is quicker than any that keeps what it is told.
+  const metricsPort = await freePort()
   const server = await startDevServer({
+    metricsPort,
     dbFilename: join(folder, 'temporal.db'),
     dynamicConfig: DYNAMIC_CONFIG,
   })
   try {
     const store = { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') }
-    return await work({ kind: 'dev', address: server.address, store })
+    const metrics = `http://127.0.0.1:${metricsPort}/metrics`
+    return await work({ kind: 'dev', address: server.address, pid: server.pid, metrics, store })
   } finally {
     await server.stop()
   }
@@ -65,7 +73,8 @@ async function withPostgres<T>(folder: string, work: (servers: BenchServers) => 
     try {
       const store = { database: postgres.url('postgres'), blobs: join(folder, 'blobs') }
       setUpStore(server.address, store.database)
-      return await work({ kind: 'postgres', address: server.address, store })
+      const { address } = server
+      return await work({ kind: 'postgres', address, pid: server.pid(), metrics: undefined, store })
     } finally {
       await server.stop()
     }

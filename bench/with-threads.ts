@@ -25,11 +25,11 @@ export async function withThreads<T>(
   // What a worker says at INFO is no concern of who reads figures; a process can say so once.
   if (!quiet) Runtime.install({ logger: new DefaultLogger('WARN') })
   quiet = true
-  const { taskQueue } = options
+  const { taskQueue, namespace } = options
   const connection = await NativeConnection.connect({ address })
   try {
     const worker = await createWorker({ shutdownGraceTime: 0, ...options, store, connection })
-    const client = new Client({ connection })
+    const client = new Client({ connection, ...(namespace !== undefined && { namespace }) })
     const threads = new ThreadClient({ client, taskQueue, store })
     try {
       return await worker.runUntil(work({ client, threads }))

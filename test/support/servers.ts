@@ -17,6 +17,8 @@ export interface ServerPaths {
 export interface DevServerOptions {
   /** @default a free port, new at each start */
   readonly port?: number
+  /** Where its counters are read: `/metrics`, in Prometheus's text format. @default a port of the server's choice */
+  readonly metricsPort?: number
   /** Keeps the server's data in this file. @default in memory */
   readonly dbFilename?: string
   /** Values of the dynamic configuration, beside those of `scripts/dev/dev-server-flags.txt`. */
@@ -80,6 +82,7 @@ function devServerArguments(port: number, options: DevServerOptions): string[] {
     '--headless',
     `--port=${port}`,
     ...flags.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    ...(options.metricsPort === undefined ? [] : [`--metrics-port=${options.metricsPort}`]),
     ...(options.dbFilename === undefined ? [] : [`--db-filename=${options.dbFilename}`]),
     ...Object.entries(options.dynamicConfig ?? {}).map(
       ([name, value]) => `--dynamic-config-value=${name}=${JSON.stringify(value)}`,

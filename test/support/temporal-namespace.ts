@@ -3,7 +3,7 @@ import { msToTs } from '@temporalio/common/lib/time.js'
 
 import { until } from './until.js'
 
-const NAMESPACE = 'default'
+const DEFAULT = 'default'
 /** The least that a server takes. */
 const RETENTION = msToTs('1 day')
 /** What `operatorService` calls the types of `--search-attribute`. */
@@ -19,7 +19,7 @@ export async function temporalAnswers(address: string): Promise<boolean> {
   try {
     await connection.withDeadline(Date.now() + 2_000, () =>
       connection.workflowService.describeWorkflowExecution({
-        namespace: NAMESPACE,
+        namespace: DEFAULT,
         execution: { workflowId: 'nobody' },
       }),
     )
@@ -31,22 +31,29 @@ export async function temporalAnswers(address: string): Promise<boolean> {
   }
 }
 
-/** Registers the namespace and its search attributes, by name and type. */
-export async function registerDefaultNamespace(
+interface NewNamespace {
+  /** @default 'default' */
+  readonly namespace?: string
+  /** By name and type: `{ ThreadAgent: 'Keyword' }`. */
+  readonly searchAttributes: Readonly<Record<string, string>>
+}
+
+/** Registers a namespace with its search attributes. */
+export async function registerNamespace(
   address: string,
-  searchAttributes: Readonly<Record<string, string>>,
+  { namespace = DEFAULT, searchAttributes }: NewNamespace,
 ): Promise<void> {
   const connection = await Connection.connect({ address })
   try {
     await connection.workflowService.registerNamespace({
-      namespace: NAMESPACE,
+      namespace,
       workflowExecutionRetentionPeriod: RETENTION,
     })
     const numbers = Object.entries(searchAttributes).map(([name, type]) => [name, TYPES[type] ?? 0] as const)
     await until('the namespace to take search attributes', async () => {
       try {
         await connection.operatorService.addSearchAttributes({
-          namespace: NAMESPACE,
+          namespace,
           searchAttributes: Object.fromEntries(numbers),
         })
         return true

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { createTemporalDatabases, dropTemporalDatabases } from './temporal-databases.js'
-import { registerDefaultNamespace, temporalAnswers } from './temporal-namespace.js'
+import { registerNamespace, temporalAnswers } from './temporal-namespace.js'
 import { devServerTuning, freeTemporalPorts, writeTemporalFiles } from './temporal-server-files.js'
 
 /** It takes two seconds on an idle machine; after a kill it also waits for what the killed one held. */
@@ -64,7 +64,7 @@ export async function startTemporalServer(options: TemporalServerOptions): Promi
   }
   try {
     await server.start()
-    await registerDefaultNamespace(address, searchAttributes)
+    await registerNamespace(address, { searchAttributes })
     // Its services read the namespaces now and then, each for itself, and all of them when they start.
     await server.kill()
     await server.start()
