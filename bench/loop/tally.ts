@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { now } from '../clock.js'
+import { processorTime } from '../processor-time.js'
 
 /** How often each of many loops has begun a step, and when. */
 export interface Tally {
@@ -77,9 +78,4 @@ export function createTally(): Tally {
     },
     last: () => marks.at(-1) ?? Number.NaN,
   }
-}
-
-function processorTime(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity'
 
 import { createTally } from '../loop/tally.js'
 import type { Tally } from '../loop/tally.js'
+import { processorTime } from '../processor-time.js'
 import { answerOrders } from './answer-orders.js'
 import { memoryNow, watchMemory } from './memory.js'
 
@@ -35,6 +36,7 @@ export function loopWorkerOrders(tally: Tally) {
     },
     rate: () => tally.rate(),
     memory: memoryNow,
+    processorTime,
   }
 }
 

@@ -1,3 +1,5 @@
+import { processorTime } from '../processor-time.js'
+
 /** What one step took. */
 export interface StepTime {
   /** Milliseconds on the clock. */
@@ -39,9 +41,4 @@ export function createStopwatch(): Stopwatch {
       }
     },
   }
-}
-
-function processorTime(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }
