@@ -8,7 +8,7 @@ const BENCH = new URL('..', import.meta.url).pathname
 /** In the bench, and where it is installed. */
 export const PACKAGE = 'peers/package'
 /** What the package's files import of the bench; it must need no packages. */
-const SHARED = ['processes/answer-orders.ts']
+const SHARED = ['processes/answer-orders.ts', 'processor-time.ts']
 
 interface NpmError extends Error {
   readonly stderr?: string

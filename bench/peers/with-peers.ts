@@ -18,6 +18,16 @@ export interface InstalledPeers {
   readonly processes: Readonly<Record<PeerName, BenchProcess<PeerOrders>>>
 }
 
+/** Starts a process of a peer from the folder that all is installed in. */
+export function startPeer(
+  folder: string,
+  place: PeerPlace,
+  nodeOptions: readonly string[] = [],
+): Promise<BenchProcess<PeerOrders>> {
+  const file = pathToFileURL(join(folder, PACKAGE, 'peer-process.ts'))
+  return startProcess<PeerOrders>(file, place, nodeOptions)
+}
+
 /** Runs `work` with a process of each peer, made of its own packages in a temporary folder, and removes all of it. */
 export async function withPeers<T>(
   { address }: BenchServers,
@@ -29,10 +39,9 @@ export async function withPeers<T>(
       return { address, name, taskQueue: `bench-peers-${name}`, bundlePath: join(folder, `${name}.js`) }
     }
     const places = { ai_sdk: place('ai_sdk'), openai_agents: place('openai_agents') }
-    const file = pathToFileURL(join(folder, PACKAGE, 'peer-process.ts'))
     const started: [PeerName, BenchProcess<PeerOrders>][] = []
     try {
-      for (const name of PEERS) started.push([name, await startProcess<PeerOrders>(file, places[name])])
+      for (const name of PEERS) started.push([name, await startPeer(folder, places[name])])
       // All names are in it: the loop has them from the same list.
       const processes = Object.fromEntries(started) as InstalledPeers['processes']
       return await work({ folder, places, processes })

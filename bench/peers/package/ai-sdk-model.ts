@@ -1,6 +1,11 @@
-import type { LanguageModelV4, LanguageModelV4GenerateResult, ProviderV4 } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  ProviderV4,
+} from '@ai-sdk/provider'
 
-import { nextPage } from './turn.js'
+import { nextPage, think, words } from './turn.js'
 import type { Turn } from './turn.js'
 
 /** A provider whose one model calls the tool as often as the turn says, then answers. */
@@ -10,8 +15,12 @@ export function aiSdkProvider(turn: Turn): ProviderV4 {
     provider: 'bench',
     modelId: 'mock',
     supportedUrls: {},
-    doGenerate: async () => answer(nextPage(turn)),
-    doStream: () => Promise.reject(new Error('Expected a call that does not stream.')),
+    doGenerate: async () => {
+      const page = nextPage(turn)
+      await think(turn)
+      return answer(page)
+    },
+    doStream: async () => ({ stream: ReadableStream.from(stream(turn, nextPage(turn))) }),
   }
   const none = (): never => {
     throw new Error('Expected a call of the language model.')
@@ -22,6 +31,17 @@ export function aiSdkProvider(turn: Turn): ProviderV4 {
     embeddingModel: none,
     imageModel: none,
   }
+}
+
+/** It says words for as long as its answer takes, then what `answer` has. */
+async function* stream(turn: Turn, page: number | undefined): AsyncGenerator<LanguageModelV4StreamPart> {
+  yield { type: 'stream-start', warnings: [] }
+  yield { type: 'text-start', id: '1' }
+  for await (const delta of words(turn)) yield { type: 'text-delta', id: '1', delta }
+  yield { type: 'text-end', id: '1' }
+  const { content, finishReason, usage } = answer(page)
+  for (const part of content) if (part.type === 'tool-call') yield part
+  yield { type: 'finish', finishReason, usage }
 }
 
 function answer(page: number | undefined): LanguageModelV4GenerateResult {

@@ -1,16 +1,20 @@
 import { Usage } from '@openai/agents-core'
 import type { AgentOutputItem, Model, ModelProvider } from '@openai/agents-core'
 
-import { nextPage } from './turn.js'
+import { nextPage, think } from './turn.js'
 import type { Turn } from './turn.js'
 
 /** A provider whose one model calls the tool as often as the turn says, then answers. */
 export function openAiAgentsProvider(turn: Turn): ModelProvider {
   const model: Model = {
-    getResponse: async () => ({
-      usage: new Usage({ requests: 1, inputTokens: 1000, outputTokens: 10, totalTokens: 1010 }),
-      output: [answer(nextPage(turn))],
-    }),
+    getResponse: async () => {
+      const page = nextPage(turn)
+      await think(turn)
+      return {
+        usage: new Usage({ requests: 1, inputTokens: 1000, outputTokens: 10, totalTokens: 1010 }),
+        output: [answer(page)],
+      }
+    },
     getStreamedResponse: () => {
       throw new Error('Expected a call that does not stream.')
     },

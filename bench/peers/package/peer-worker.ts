@@ -7,7 +7,7 @@ import type { Turn } from './turn.js'
 
 const { address, name, taskQueue, bundlePath } = JSON.parse(process.env['BENCH_START'] ?? '{}') as PeerPlace
 Runtime.install({ logger: new DefaultLogger('ERROR') })
-const turn: Turn = { calls: 0, resultLength: 0, asked: [], done: 0 }
+const turn: Turn = { calls: 0, resultLength: 0, seconds: 0, asked: new Map(), done: 0 }
 // The packages of the other one are no part of its start.
 const makePeer =
   name === 'ai_sdk'
