@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { attachBench } from './attach/attach-bench.js'
 import { SERVERS, withServers } from './bench-servers.js'
 import type { BenchServers, ServerKind } from './bench-servers.js'
+import { costBench } from './cost/cost-bench.js'
 import { eventsBench } from './events/events-bench.js'
 import { explainBench } from './explain/explain-bench.js'
 import type { BenchResult } from './figure.js'
@@ -24,6 +25,7 @@ type MachineResult = BenchResult & { readonly machine: readonly string[] }
 /** Run on the dev server or on a Temporal server on PostgreSQL. */
 const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<MachineResult>>> = {
   attach: attachBench,
+  cost: costBench,
   idle: idleBench,
   many: manyBench,
   'long-thread': longThreadBench,
