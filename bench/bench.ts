@@ -15,6 +15,7 @@ import { longTurnBench } from './long-turn/long-turn-bench.js'
 import { peersBench } from './peers/peers-bench.js'
 import { printJson, printTables } from './print-result.js'
 import { replayBench } from './replay/replay-bench.js'
+import { slowModelsBench } from './slow-models/slow-models-bench.js'
 import { startBench } from './start/start-bench.js'
 import { stepBench } from './step/step-bench.js'
 import { stopBench } from './stop/stop-bench.js'
@@ -32,6 +33,7 @@ const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<Mac
   'long-turn': longTurnBench,
   peers: peersBench,
   replay: replayBench,
+  'slow-models': slowModelsBench,
   start: startBench,
   step: stepBench,
   stop: stopBench,
