@@ -96,7 +96,10 @@ describe('a start input', () => {
     ],
     [{ ...start, tags: [''] }, 'Expected "tags" to be a list of at most 32, each a text'],
     [{ ...start, searchAttributes: [1] }, 'Expected "searchAttributes" to be a list of names'],
-    [{ ...start, showsWork: 'yes' }, 'Expected "showsWork" to be true or absent, got a string'],
+    [
+      { ...start, showsWork: 'yes' },
+      'Expected "showsWork" to be true or absent, got a text of 3 characters.',
+    ],
     [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
     [
       { ...start, limits: { heartbeatTimeout: -1 } },

@@ -85,11 +85,11 @@ const COMMANDS: readonly Control[] = [
     run: () => thread.writeFile('/new', 'new', 'text/plain'),
   },
   { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
-  { of: ['stop', 'continue'], writes: [], run: () => Promise.all([thread.stop(), thread.continue()]) },
+  { of: ['stop', 'continue'], writes: ['stops'], run: () => Promise.all([thread.stop(), thread.continue()]) },
   {
     // Each waits ten seconds for the workflow, for which no worker answers.
     of: ['respond', 'removeQueued', 'terminate'],
-    writes: ['threads', 'messages', 'events', 'pending'],
+    writes: ['threads', 'messages', 'events', 'pending', 'stops'],
     run: (threads) =>
       Promise.allSettled([
         thread.respond(request, { approved: true }),

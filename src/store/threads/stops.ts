@@ -13,11 +13,21 @@ interface StopKey {
   readonly run: number | null
 }
 
-/** Stores a stop, unless its run has ended. */
+/** Stores a stop, unless its run has ended, or the thread is closed. */
 export async function storeStop(tx: Writer, { threadId, run }: StopKey): Promise<void> {
   if (run !== null && ((await findRun(tx, { threadId, number: run }))?.ended_at ?? null) !== null) return
+  if (await isClosed(tx, threadId)) return
   noteStop(tx, threadId)
   await tx.insertInto('stops').values({ thread_id: threadId, run }).execute()
+}
+
+async function isClosed(db: Reader, threadId: string): Promise<boolean> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('closed_at')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return thread?.closed_at != null
 }
 
 /** The run that is under way, as far as the store knows; null if there is none. */
