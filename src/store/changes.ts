@@ -1,36 +1,44 @@
 import type { Writer } from './store.js'
 
-const noted = new WeakMap<Writer, Set<string>>()
+/** Threads that transactions note, for the watchers that are called after the commit. */
+function createNotes() {
+  const noted = new WeakMap<Writer, Set<string>>()
+  return {
+    add(tx: Writer, threadId: string): void {
+      const threadIds = noted.get(tx)
+      if (threadIds === undefined) noted.set(tx, new Set([threadId]))
+      else threadIds.add(threadId)
+    },
+    of: (tx: Writer): ReadonlySet<string> => noted.get(tx) ?? NONE,
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+const changes = createNotes()
+const stops = createNotes()
 
 /**
  * Notes that a transaction appends to the thread, so that its watchers are called after the commit. Call it before the row
  * of the thread is written: the driver then knows on which thread a transaction had a conflict.
  */
 export function noteChange(tx: Writer, threadId: string): void {
-  const threadIds = noted.get(tx)
-  if (threadIds === undefined) noted.set(tx, new Set([threadId]))
-  else threadIds.add(threadId)
+  changes.add(tx, threadId)
 }
 
 /** The threads noted in a transaction. A driver reads them when the work is done, and announces them after the commit. */
 export function changesIn(tx: Writer): ReadonlySet<string> {
-  return noted.get(tx) ?? NONE
+  return changes.of(tx)
 }
-
-const NONE: ReadonlySet<string> = new Set()
-
-const stops = new WeakMap<Writer, Set<string>>()
 
 /** Notes that a transaction stores a stop of the thread, so that its activity in flight hears of it after the commit. */
 export function noteStop(tx: Writer, threadId: string): void {
-  const threadIds = stops.get(tx)
-  if (threadIds === undefined) stops.set(tx, new Set([threadId]))
-  else threadIds.add(threadId)
+  stops.add(tx, threadId)
 }
 
 /** The threads whose stop a transaction stores. */
 export function stopsIn(tx: Writer): ReadonlySet<string> {
-  return stops.get(tx) ?? NONE
+  return stops.of(tx)
 }
 
 const fleeting = new WeakSet<Writer>()

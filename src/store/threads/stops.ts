@@ -15,13 +15,14 @@ interface StopKey {
 
 /** Stores a stop, unless its run has ended, or the thread is closed. */
 export async function storeStop(tx: Writer, { threadId, run }: StopKey): Promise<void> {
-  if (run !== null && ((await findRun(tx, { threadId, number: run }))?.ended_at ?? null) !== null) return
-  if (await isClosed(tx, threadId)) return
+  if (await isOver(tx, { threadId, run })) return
   noteStop(tx, threadId)
   await tx.insertInto('stops').values({ thread_id: threadId, run }).execute()
 }
 
-async function isClosed(db: Reader, threadId: string): Promise<boolean> {
+/** A thread that is closed has no run that has not ended. */
+async function isOver(db: Reader, { threadId, run }: StopKey): Promise<boolean> {
+  if (run !== null) return ((await findRun(db, { threadId, number: run }))?.ended_at ?? null) !== null
   const thread = await db
     .selectFrom('threads')
     .select('closed_at')
