@@ -149,7 +149,7 @@ function endOperation(thread: ThreadRow, operation: Operation, reason: string): 
 
 function cutStepEvents(id: string, state: Operation['state'], reason: string): readonly LoggedFact[] {
   // Nested steps have no phases of their own.
-  const [, run, step] = /^model_(\d+)_(\d+)$/.exec(id)?.map(Number) ?? []
+  const [, run, step] = /^model_(\d+)_(\d+)(?:i\d+)?$/.exec(id)?.map(Number) ?? []
   if (run === undefined || step === undefined) return []
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   const marked = state === 'drained' ? 1 : 3
