@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClientContext } from './client-context.js'
-import { cancelWorkflow, fairnessKey } from './thread-workflow.js'
+import { cancelWorkflow, describeWorkflow, fairnessKey } from './thread-workflow.js'
 
 test('a short account is its own key', () => {
   expect(fairnessKey('acme')).toBe('acme')
@@ -14,16 +14,29 @@ test('a long account is its digest, and two differ', () => {
 })
 
 test('a cancellation that the server accepts for a closed workflow cancels nothing', async () => {
-  const cancel = (status: number): Promise<unknown> => cancelWorkflow(contextOf(status), 't')
+  const cancel = (status: number): Promise<unknown> => cancelWorkflow(contextOf(executionOf(status)), 't')
   expect(await cancel(1)).toBe('accepted')
   expect(await cancel(2)).toBe('gone')
 })
 
-/** A client of a server that accepts each cancellation; the status is Temporal's number. */
-function contextOf(status: number): ClientContext {
-  const workflowService = {
-    describeWorkflowExecution: () => Promise.resolve({ workflowExecutionInfo: { status } }),
-  }
+test.each([
+  ['one with nothing to do', executionOf(1), true],
+  ['one with a task', { ...executionOf(1), pendingWorkflowTask: { attempt: 1 } }, false],
+  ['one with an activity', { ...executionOf(1), pendingActivities: [{}] }, false],
+  ['a paused one, which takes no signals', executionOf(8), null],
+  ['one of the time-skipping server, which shows no tasks', executionOf(1, 0), null],
+])('a workflow rests if its description has nothing to do: %s', async (_, execution, rests) => {
+  expect(await describeWorkflow(contextOf(execution), 't')).toMatchObject({ state: 'open', rests })
+})
+
+/** The status is Temporal's number. */
+function executionOf(status: number, transitions = 5): object {
+  return { workflowExecutionInfo: { status, stateTransitionCount: { toNumber: () => transitions } } }
+}
+
+/** A client of a server that accepts each cancellation, and describes its workflow like this. */
+function contextOf(execution: object): ClientContext {
+  const workflowService = { describeWorkflowExecution: () => Promise.resolve(execution) }
   const context: Partial<Record<keyof ClientContext, unknown>> = {
     temporal: () => ({
       options: { namespace: 'default' },

@@ -286,6 +286,11 @@ interface OpenState {
   readonly state: 'open'
   readonly run: WorkflowRun
   readonly reopened: boolean
+  /**
+   * Whether it has neither a workflow task nor an activity: then it has taken every acknowledged signal. Null where a description
+   * does not tell: a paused workflow has no tasks, and the time-skipping server of tests does not describe them.
+   */
+  readonly rests: boolean | null
   /** The attempt of its workflow task in flight, from 1. */
   readonly attempts: number
   /** The id of the store in the memo of its start; null where there is none, or where a codec hides it. */
@@ -315,6 +320,7 @@ interface WorkflowRun {
 const REOPENED_MEMO = 'reopened'
 
 /** Numbers of Temporal's `WorkflowExecutionStatus`, whose enum is in a package that the client does not load. */
+const RUNNING = 1
 const CLOSED: ReadonlyMap<unknown, string> = new Map([
   [2, 'completed'],
   [3, 'failed'],
@@ -352,6 +358,7 @@ export async function describeWorkflow(
       state: 'open',
       run,
       reopened: Object.hasOwn(fields, REOPENED_MEMO),
+      rests: showsTasks(info) ? task == null && (activities ?? []).length === 0 : null,
       attempts: task?.attempt ?? 0,
       store: readStoreMemo(fields),
       refusedBy: findRefusingWorker(activities ?? []),
@@ -363,6 +370,16 @@ export async function describeWorkflow(
     if (!/^namespace /i.test(failure.details)) return { state: 'closed', status: 'not_found', run: null }
     throw translate(new NamespaceNotFoundError(namespace), { client, threadId })
   }
+}
+
+interface RawExecution {
+  readonly status?: unknown
+  readonly stateTransitionCount?: { toNumber(): number } | null
+}
+
+/** Every server counts the transitions of a workflow but the time-skipping one: it is recognized by that. */
+function showsTasks(info: RawExecution | null | undefined): boolean {
+  return info?.status === RUNNING && (info.stateTransitionCount?.toNumber() ?? 0) > 0
 }
 
 /** A payload as raw responses have it. */

@@ -40,8 +40,8 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (!control.progressed) return false
   if (history.suggested) return true
   if (history.events >= (control.start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
-  // Before the end of a run is stored, not after it: a caller that waits for the end queries at once, and a query to a run that
-  // has just continued as new needs a replay of its whole history.
+  // Before the end of a run is stored, not after it: a caller that waits for the end looks at once, and has to wait for a run that
+  // has just continued as new to take its first task; a query needs a replay of its whole history.
   const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
   return rests && isAbove(history, 1)
 }

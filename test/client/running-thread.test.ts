@@ -119,7 +119,7 @@ test('a wait that is too short names what still runs', async () => {
   expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Late'))
 })
 
-test('a wait for a thread that works asks Temporal once, when the store shows no more work', async () => {
+test('on the time-skipping server a wait queries once, when the store shows no more work', async () => {
   script.reply = () => ({ text: marked('Slow'), delay: 6_000 })
   const queries = vi.spyOn(env.threads.temporal.workflowService, 'queryWorkflow')
   const thread = await env.threads.create({ agent: 'clerk', message: marked('Take your time') })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, WaitTimeoutError } from '../../protocol/errors.js'
@@ -43,9 +44,16 @@ const LONGEST_PAUSE = 2_000
  * so that a workflow without a cache has enough for its replay.
  */
 const FIRST_PATIENCE = 250
-/** During this first time a look or a pause takes a second at most, so that notices come within three (see `notices.ts`). */
-const EARLY = 3_000
-const LONGEST_EARLY = 1_000
+/**
+ * Notices come within three seconds (see `notices.ts`). Until then a look or a pause takes a second at most, and there are two
+ * checks of a thread that works and stores nothing: only a query finds that no worker answers. Milliseconds from the start of a wait.
+ */
+const EARLY = { until: 3_000, longest: 1_000, checks: [750, 2_250] } as const
+/** The time between two later checks. */
+const FIRST_CHECK = 10_000
+const LONGEST_CHECK = 30_000
+/** The last one of the pauses between descriptions of a thread that may be idle, which grow from the first. */
+const LONGEST_REST_PAUSE = 250
 /** Events after which a thread may be idle: a run or the thread has ended, or a person is asked. */
 const ENDS: ReadonlySet<string> = new Set([
   'run.completed',
@@ -57,8 +65,9 @@ const ENDS: ReadonlySet<string> = new Set([
 
 /**
  * Waits until nothing is queued and nothing runs; with `children`, in no thread below it either. While the store shows that the
- * thread works, nobody asks Temporal, which bills each query. Then the workflows themselves decide, by a query that sees every
- * acknowledged signal: the store does not know of those that no worker has taken.
+ * thread works, nobody asks Temporal. Then Temporal decides, because the store does not know of signals that no worker has taken. If
+ * the thread is idle by its rows, a description of the workflow is enough, which is not billed. A query, which is billed, decides
+ * about threads that are stopped, blocked, closing, new or waiting for a person, and with `children`.
  * @throws WaitTimeoutError, ThreadNotFoundError
  */
 export async function waitUntilIdle(
@@ -72,14 +81,15 @@ export async function waitUntilIdle(
   const onNotice = options.onNotice ?? context.onNotice
   const began = Date.now()
   const until = began + timeout
-  const longest = (usual: number): number => (Date.now() - began < EARLY ? LONGEST_EARLY : usual)
+  const longest = (usual: number): number => (Date.now() - began < EARLY.until ? EARLY.longest : usual)
   let pause = FIRST_PAUSE
   let patience = FIRST_PATIENCE
   let earlier: TreeLook | null = null
   let silent = false
-  const work = watchWork(context, { threadId, began, until })
+  const work = watchWork(context, { threadId, children, began, until })
   for (;;) {
-    if (!silent) await work.waitWhileStored()
+    const result = silent ? null : await work.waitWhileStored()
+    if (result !== null) return result
     // Without this minimum the last look would have no time left, and would take an answering worker for a silent one.
     const left = Math.max(FIRST_PATIENCE, until - Date.now())
     const looking = { threadId, children, patience: Math.min(patience, left) }
@@ -101,38 +111,39 @@ export async function waitUntilIdle(
   }
 }
 
-/**
- * When a thread that works is looked at all the same, milliseconds from the start of the wait and between two looks: only a query
- * finds that no worker answers. The first ones give a notice within 3 s.
- */
-const EARLY_CHECKS = [750, 2_250] as const
-const FIRST_CHECK = 10_000
-const LONGEST_CHECK = 30_000
-
 interface Work {
-  /** Returns when the thread may be idle by its rows, when nothing was stored for a while, and when the time is over. */
-  waitWhileStored(): Promise<void>
+  /**
+   * Returns the result of a thread that rests by its rows and by the description of its workflow. Returns null if only a query can
+   * tell, when nothing was stored for a while, and when the time is over.
+   */
+  waitWhileStored(): Promise<RunResult | null>
 }
 
-function watchWork(
-  context: ClientContext,
-  { threadId, began, until }: { readonly threadId: string; readonly began: number; readonly until: number },
-): Work {
+interface WatchedWork {
+  readonly threadId: string
+  readonly children: boolean
+  readonly began: number
+  readonly until: number
+}
+
+function watchWork(context: ClientContext, { threadId, children, began, until }: WatchedWork): Work {
   let checks = 0
-  let checkAt = began + EARLY_CHECKS[0]
+  let checkAt = began + EARLY.checks[0]
   let seen: number | null = null
   let progressed = false
+  /** The last event of a thread that seemed to rest by its rows alone: a query decides until there is another event. */
+  let doubted: number | null = null
 
   function scheduleCheck(): void {
     checks += 1
-    const next = EARLY_CHECKS[checks]
-    const later = FIRST_CHECK * 2 ** (checks - EARLY_CHECKS.length)
+    const next = EARLY.checks[checks]
+    const later = FIRST_CHECK * 2 ** (checks - EARLY.checks.length)
     checkAt = next === undefined ? Date.now() + Math.min(later, LONGEST_CHECK) : began + next
   }
 
   /** Whether a look is due: nothing was stored since the last check. Early in a wait, an activity has to fail besides. */
   async function isLookDue(sequence: number): Promise<boolean> {
-    const isEarly = checks < EARLY_CHECKS.length
+    const isEarly = checks < EARLY.checks.length
     const isQuiet = sequence === seen
     seen = sequence
     progressed ||= !isQuiet
@@ -146,30 +157,69 @@ function watchWork(
     async waitWhileStored() {
       const store = await context.store()
       for (;;) {
-        const { sequence, works } = await store.read((db) => readWork(db, threadId))
+        const { sequence, state } = await store.read((db) => readWork(db, threadId))
         seen ??= sequence
-        if (!works || Date.now() >= until) return
-        if (Date.now() >= checkAt && (await isLookDue(sequence))) return
+        if (state === 'rests' && !children && sequence !== doubted) {
+          const result = await readRest(context, { threadId, until })
+          if (result !== null) return result
+          doubted = sequence
+          continue
+        }
+        if (state !== 'works' || Date.now() >= until) return null
+        if (Date.now() >= checkAt && (await isLookDue(sequence))) return null
         await waitForRunEnd(store, { threadId, sequence, until: Math.min(until, checkAt) })
       }
     },
   }
 }
 
+/**
+ * Returns the result if the workflow has neither a task nor an activity: it has taken every acknowledged signal, and what came of
+ * them is in the rows. Returns null if the rows show something else, or after a second: without a worker a task stays.
+ */
+async function readRest(
+  context: ClientContext,
+  { threadId, until }: Pick<WatchedWork, 'threadId' | 'until'>,
+): Promise<RunResult | null> {
+  const store = await context.store()
+  const last = Math.min(until, Date.now() + EARLY.longest)
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_REST_PAUSE)) {
+    const patience = Math.max(FIRST_PATIENCE, last - Date.now())
+    const workflow = await describeWorkflow(context, threadId, patience).catch(() => null)
+    // After the description: a signal that was taken before it may have begun a run, and ended it.
+    const result = await store.read(async (db) => {
+      const { state } = await readWork(db, threadId)
+      return state === 'rests' ? readRunResult(db, threadId, 'idle') : null
+    })
+    if (result === null || workflow?.state !== 'open' || workflow.rests === null) return null
+    if (workflow.rests) {
+      forgetWait(context, threadId)
+      return result
+    }
+    if (Date.now() + pause >= last) return null
+    await sleep(pause)
+  }
+}
+
 interface StoredWork {
   readonly sequence: number
-  /** Its rows show that it is not idle. If they do not, it may have signals that no worker has taken yet. */
-  readonly works: boolean
+  /**
+   * What its rows show: that it is not idle, or that its last run has left it idle, unless it has signals that no worker has taken
+   * yet. `unclear`: only its workflow can tell.
+   */
+  readonly state: 'works' | 'rests' | 'unclear'
 }
 
 async function readWork(db: Reader, threadId: string): Promise<StoredWork> {
   const thread = await requireThread(db, threadId)
   const { last_sequence: sequence, status } = thread
-  if (!isOpen(thread)) return { sequence, works: false }
+  if (!isOpen(thread)) return { sequence, state: 'unclear' }
   const run = await lastRun(db, threadId)
-  if (run?.ended_at !== null)
-    return { sequence, works: !PARKED.has(status) && (await countUndelivered(db, threadId)) > 0 }
-  return { sequence, works: (await listOpenRequests(db, { threadId, limit: 1 })).length === 0 }
+  const isAsked = (await listOpenRequests(db, { threadId, limit: 1 })).length > 0
+  if (run !== null && run.ended_at === null) return { sequence, state: isAsked ? 'unclear' : 'works' }
+  if ((await countUndelivered(db, threadId)) > 0)
+    return { sequence, state: PARKED.has(status) ? 'unclear' : 'works' }
+  return { sequence, state: run !== null && status === 'idle' && !isAsked ? 'rests' : 'unclear' }
 }
 
 interface Looking {
