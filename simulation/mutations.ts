@@ -23,8 +23,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a settle forgets what came while it ran',
     file: 'src/workflows/settle.ts',
-    find: 'host.update((current) => applySettle(current, {',
-    replace: 'host.update(() => applySettle(control, {',
+    find: 'host.update((current) => applySettled(current, {',
+    replace: 'host.update(() => applySettled(control, {',
   },
   {
     name: 'a report leaves its call owed',
@@ -109,5 +109,11 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/thread/inbox.ts',
     find: 'withInvocations(control, leaving),\n    control.queue',
     replace: '{ ...withInvocations(control, leaving), drained: leaving },\n    control.queue',
+  },
+  {
+    name: 'what came while an activity went on by itself is lost',
+    file: 'src/thread/ahead.ts',
+    find: 'received.reduce((control, change) => change(control), applyDone(done, now))',
+    replace: 'applyDone(done, now)',
   },
 ]

@@ -1,17 +1,17 @@
 import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import type { StoreStopAnswer } from '../../src/protocol/end-activities.js'
-import { callModel } from './call-model.js'
 import { completeCall } from './complete-call.js'
 import { executeTool } from './execute-tool.js'
 import { prepareChild, prepareMessage } from './prepare.js'
 import { checkChildren, deliverReport, expireChild } from './reports.js'
+import { callModelAhead } from './run-ahead.js'
 import { runEffect, settle } from './settle.js'
 import type { Attempt, Steps } from './steps.js'
 
 type Run = (attempt: Attempt, input: never) => Steps<unknown>
 
 const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
-  [ACTIVITIES.callModel, callModel],
+  [ACTIVITIES.callModel, callModelAhead],
   [ACTIVITIES.executeTool, executeTool],
   [ACTIVITIES.prepareChild, prepareChild],
   [ACTIVITIES.prepareMessage, prepareMessage],

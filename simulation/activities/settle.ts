@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
-
 import type {
   PrepareChildAnswer,
   PrepareMessageAnswer,
@@ -23,21 +21,22 @@ import type { Attempt, Steps } from './steps.js'
 const SETTLED: SettleAnswer = { type: 'settled' }
 
 /** The end of a run, of a thread, or of both, in one transaction (T8). */
-export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswer> {
+export function* settle(attempt: Attempt, sent: SettleInput): Steps<SettleAnswer> {
   yield
-  const thread = anyThread(attempt, input)
-  const id = settleOperationId(input.settle)
+  const thread = anyThread(attempt, sent)
+  const id = settleOperationId(sent.settle)
   if (thread === null) return SETTLED
+  const { input, ended } = withWorkAhead(thread, sent)
   const known = thread.operations.get(id)
   // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unacknowledged.
-  if (known !== undefined) {
+  if (known !== undefined && (input.close === null || thread.closed !== null)) {
     for (const { reference } of input.closed ?? []) closeChild(thread, reference)
     takeBack(attempt, thread, input)
-    return answerOf(thread, input)
+    return { ...answerOf(thread, input), ...ended }
   }
   const { end, close } = input
   if (end !== null) closeOpenCalls(thread, input, end.reason === 'terminated' ? 'cancelled' : 'interrupted')
-  const facts = withoutStoredPhases(thread, input, takeFacts(thread, input))
+  const facts = withoutStoredMarks(thread, input, takeFacts(thread, input))
   if (thread.closed === null || end !== null) append(thread, facts)
   for (const effectId of input.givenUp ?? []) giveUp(thread, effectId)
   for (const { reference } of input.closed ?? []) closeChild(thread, reference)
@@ -45,9 +44,36 @@ export function* settle(attempt: Attempt, input: SettleInput): Steps<SettleAnswe
   if (end !== null) endRun(thread, input, end.outcome)
   if (close !== null) closeThread(attempt, thread, input)
   thread.status = input.snapshot.status
-  const answer = answerOf(thread, input)
+  const answer = { ...answerOf(thread, input), ...ended }
   finish(attempt, thread, id, answer)
   return answer
+}
+
+interface WorkAhead {
+  readonly input: SettleInput
+  readonly ended: Pick<SettleAnswer, 'ended'>
+}
+
+/** What an activity that nobody heard of did ahead is unacknowledged, too; an end of the run that it stored stays. */
+function withWorkAhead(thread: ThreadRow, input: SettleInput): WorkAhead {
+  const { end, run, unacknowledgedStep: from, unacknowledged = [] } = input
+  if (end === null || from === undefined) return { input, ended: {} }
+  const isAhead = (id: string): boolean => {
+    const [, of, step] = /^(?:model|call)_(\d+)_(\d+)/.exec(id)?.map(Number) ?? []
+    return of === run && step !== undefined && step >= from
+  }
+  const all = [...new Set([...unacknowledged, ...[...thread.operations.keys()].filter(isAhead)])]
+  const isOver = thread.runs.get(run)?.ended === true
+  const own = ({ scope }: LoggedFact): boolean => scope?.runId === runIdOf(run)
+  return {
+    input: {
+      ...input,
+      unacknowledged: all,
+      end: isOver ? null : end,
+      facts: isOver ? input.facts.filter((fact) => !own(fact)) : input.facts,
+    },
+    ended: { ended: { reason: end.reason, steps: end.steps } },
+  }
 }
 
 function answerOf(thread: ThreadRow, input: SettleInput): SettleAnswer {
@@ -179,15 +205,21 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   if (isFirst) append(thread, [{ type: 'thread.closed' }])
 }
 
-/** An activity whose answer was lost may have marked phases before. */
-function withoutStoredPhases(
+/** An activity whose answer was lost may have stored the marks of a step before. */
+function withoutStoredMarks(
   { events }: ThreadRow,
   { unacknowledged }: SettleInput,
   facts: readonly LoggedFact[],
 ): readonly LoggedFact[] {
   if (unacknowledged === undefined) return facts
-  const isStored = (fact: LoggedFact): boolean => events.some((event) => isDeepStrictEqual(event, fact))
-  return facts.filter((fact) => fact.type !== 'step.phase' || !isStored(fact))
+  const marks = new Set(events.map(markOf))
+  return facts.filter((fact) => markOf(fact) === null || !marks.has(markOf(fact)))
+}
+
+function markOf({ type, scope, payload }: LoggedFact): string | null {
+  if (scope?.stepId === undefined) return null
+  if (type === 'step.phase') return `${scope.stepId} ${JSON.stringify(payload)}`
+  return type === 'step.completed' || type === 'side.completed' ? `${scope.stepId} ${type}` : null
 }
 
 /** A due effect: at least once in code, exactly once in effect (T9). */

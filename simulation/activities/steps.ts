@@ -10,6 +10,8 @@ export interface Attempt {
   readonly world: World
   /** The same for all attempts of one activity. */
   readonly activity: number
+  /** Grows with the time at which the server scheduled the attempt. */
+  readonly order: number
   /** A stop or terminate has reached it. */
   readonly isCut: () => boolean
   /** The activity has ended without this attempt, which was given up. */

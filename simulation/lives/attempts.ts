@@ -17,6 +17,7 @@ const NO_ANSWERS = ['null', '{}', '[]', '"done"', '5', '{"type":"future"}', '{"t
 export class Attempts {
   readonly running = new Set<Running>()
   readonly #world: World
+  #begun = 0
 
   constructor(world: World) {
     this.#world = world
@@ -26,9 +27,11 @@ export class Attempts {
     const world = this.#world
     activity.state = 'started'
     activity.attempts += 1
+    this.#begun += 1
     const attempt = {
       world,
       activity: activity.id,
+      order: this.#begun,
       isCut: () => activity.cancelRequested && (world.calm || world.random.chance(0.8)),
       isOver: () => activity.state === 'closed',
     }

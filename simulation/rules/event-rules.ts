@@ -12,6 +12,7 @@ export function checkEvents(world: World, { thread, state, snapshot }: Resting):
       'an event comes behind the close of its thread',
       `${thread.id} ${thread.events.at(-1)?.type}`,
     )
+  if (world.log.garbled.has(thread.id)) return world.saw('excused events of a garbled answer')
   checkSteps(world, thread)
   // Its workflow cannot know what was stored before.
   if (world.log.unheard.has(thread.id)) return world.saw('excused events of an unheard activity')

@@ -46,7 +46,8 @@ function checkStaged(world: World, { thread, snapshot, refused }: Resting): void
   for (const { id, by, status } of thread.messages.values()) {
     if (status !== 'pending' || by === 'client' || by === 'child' || refused.has(id)) continue
     // A message of a parent has an id that begins with the thread which it is for.
-    if (isOfKilled(world, by === 'parent' ? (thread.parent ?? '') : id)) world.saw('excused message of a killed sender')
+    if (isOfKilled(world, by === 'parent' ? (thread.parent ?? '') : id))
+      world.saw('excused message of a killed sender')
     else world.breaks('T9 a queued message is never delivered', `${thread.id} ${id} by ${by}`)
   }
   const tools = [...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open')

@@ -1,5 +1,5 @@
 /** Rules that look at each thing as it happens: what a workflow asks for, takes and carries. */
-import type { ActivityInput, CallModelInput } from '../../src/protocol/activities.js'
+import type { ActivityInput, AheadPair, CallModelInput } from '../../src/protocol/activities.js'
 import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { SIGNALS } from '../../src/protocol/messages.js'
@@ -164,9 +164,9 @@ function drainOf(input: string): readonly string[] {
 function messagesOf(job: Job): readonly string[] {
   if (job.kind === 'activity') {
     const { end } = job
-    return end.kind === 'answered' && end.answer.includes('queue_message')
-      ? queuedBy(JSON.parse(end.answer))
-      : []
+    if (end.kind !== 'answered' || !end.answer.includes('queue_message')) return []
+    const answer = JSON.parse(end.answer) as Partial<{ readonly ahead: readonly AheadPair[] }> | null
+    return [answer, ...(answer?.ahead ?? []).map((pair) => pair.answer)].flatMap(queuedBy)
   }
   if (job.kind !== 'signal' || job.input === '') return []
   const input: unknown = JSON.parse(job.input)

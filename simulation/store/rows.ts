@@ -43,6 +43,8 @@ export interface Operation {
   requested: boolean
   /** The activity that finished it. */
   by: number | null
+  /** The order of the attempt that goes on after it. */
+  order?: number
   readonly detail?: { readonly invocations: readonly string[]; readonly closes: boolean }
 }
 

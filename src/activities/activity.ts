@@ -21,25 +21,44 @@ export interface ActivityDependencies {
   readonly failureText?: FailureText | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
+  /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */
+  readonly mayRunAhead?: (next: 'callModel' | 'executeTool') => boolean
 }
 
 /** Each heartbeat that reaches the server is billed, so an activity that ends within a third of its timeout sends none. */
 const BEATS_PER_TIMEOUT = 3
 
+/** Activities in flight that send heartbeats, with what each heartbeat says: registered names and numbers only (T5). */
+const beats = new WeakMap<ActivityContext, { details: object | null }>()
+
 /**
  * Sends heartbeats while `work` runs: without them Temporal notices a dead worker. The SDK lets the first through, and then one
- * in 80 % of the timeout.
+ * in 80 % of the timeout. Within an activity that does several actions the first call serves all of them.
  */
 export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current()
   const { heartbeatTimeoutMs: timeout } = context.info
-  const timer =
-    timeout === undefined ? undefined : setInterval(() => context.heartbeat(), timeout / BEATS_PER_TIMEOUT)
+  if (timeout === undefined || beats.has(context)) return work()
+  beats.set(context, { details: null })
+  const timer = setInterval(() => beat(context), timeout / BEATS_PER_TIMEOUT)
   try {
     return await work()
   } finally {
     clearInterval(timer)
+    beats.delete(context)
   }
+}
+
+function beat(context: ActivityContext): void {
+  const details = beats.get(context)?.details ?? null
+  if (details === null) context.heartbeat()
+  else context.heartbeat(details)
+}
+
+/** What the heartbeats of this activity say from now on; the Temporal UI shows it. */
+export function setHeartbeatDetails(details: object): void {
+  const known = beats.get(Context.current())
+  if (known !== undefined) known.details = details
 }
 
 /** The signals of the activities in flight that a stop or a termination interrupts. */
@@ -59,13 +78,16 @@ interface Interruptible {
 
 /**
  * Runs work that a stop interrupts. It hears of it from the store, in milliseconds, and from Temporal with the answer of a
- * heartbeat. A heartbeat follows, so that code with Temporal's own signal hears of it too.
+ * heartbeat. A heartbeat follows, so that code with Temporal's own signal hears of it too. Within an activity that does several
+ * actions the first call serves all of them.
  */
 export function withStops<T>(
   store: Store,
   { threadId, run }: Interruptible,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const known = signals.get(Context.current())
+  if (known !== undefined) return work(known)
   return withHeartbeats(async () => {
     const context = Context.current()
     const stop = new AbortController()
@@ -76,7 +98,7 @@ export function withStops<T>(
       // Another look, which began at the same time, may have found it.
       if (!stopped || stop.signal.aborted) return
       stop.abort()
-      context.heartbeat()
+      beat(context)
     }
     signals.set(context, signal)
     // A store that cannot be read now calls again, and Temporal's cancellation comes too.
@@ -85,6 +107,7 @@ export function withStops<T>(
       return await work(signal)
     } finally {
       endWatch()
+      signals.delete(context)
     }
   })
 }

@@ -1,7 +1,8 @@
 import { ACTIVITIES, wholeInput } from '../protocol/answer-problem.js'
 import type { ThreadActivities } from '../protocol/answer-problem.js'
 import type { ActivityDependencies } from './activity.js'
-import { observeCall, observeSettle, observeStep, observeWork } from './observe.js'
+import { observeCall, observeSettle, observeWork } from './observe.js'
+import { callModelAhead } from './run-ahead.js'
 import { runEffect } from './run-effect.js'
 import { settle } from './settle.js'
 import { storeStop } from './store-stop.js'
@@ -12,7 +13,6 @@ import { prepareChild } from './subagents/prepare-child.js'
 import { prepareMessage } from './subagents/prepare-message.js'
 import { completeCall } from './tool/complete-call.js'
 import { executeTool } from './tool/execute-tool.js'
-import { callModel } from './turn/call-model.js'
 
 type NamedActivities = {
   readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N]
@@ -21,10 +21,7 @@ type NamedActivities = {
 /** The activities of a worker, under their wire names. */
 export function createActivities(dependencies: ActivityDependencies): NamedActivities {
   return {
-    [ACTIVITIES.callModel]: (sent) => {
-      const input = wholeInput(ACTIVITIES.callModel, sent)
-      return observeStep(dependencies, input, () => callModel(dependencies, input))
-    },
+    [ACTIVITIES.callModel]: (sent) => callModelAhead(dependencies, wholeInput(ACTIVITIES.callModel, sent)),
     ...callActivities(dependencies),
     [ACTIVITIES.deliverReport]: (input) =>
       observeWork(dependencies, { activity: ACTIVITIES.deliverReport, input }, () =>

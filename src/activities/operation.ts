@@ -22,6 +22,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { Context as ActivityContext } from '@temporalio/activity'
+
 import type { ActivityInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
@@ -38,6 +40,7 @@ import {
   finishOperation,
   insertOperation,
   isHeld,
+  moveSchedule,
   takeOperation,
 } from '../store/operations.js'
 import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
@@ -116,6 +119,7 @@ export async function lookUp<Answer>(db: Reader, key: OperationKey): Promise<Fou
  */
 export async function begin(tx: Writer, found: Unfinished, beginning: Beginning): Promise<Begun> {
   const { operation } = found
+  await holdPrecedent(tx, found)
   if (operation === null) return { kind: 'held', held: insert(tx, found, beginning) }
   if (operation.state === 'waiting') return { kind: 'held', held: start(tx, operation, beginning) }
   const kind = operation.state === 'started' && beginning.onInterrupted === 'report' ? 'interrupted' : 'held'
@@ -157,11 +161,34 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
   return { ...held, attempt }
 }
 
+/** The last operation that each activity has finished; only one that does several has one. */
+const precedents = new WeakMap<ActivityContext, string>()
+
+/** Names the operation after which this activity goes on with the next one. */
+export function setPrecedent(id: string): void {
+  precedents.set(Context.current(), id)
+}
+
+/**
+ * An activity that does several operations begins the next one only while no later attempt is at work: that one has taken the
+ * last finished operation over before it began anything, or takes it over now (T1).
+ * @throws `Operation.Stale`
+ */
+export async function holdPrecedent(tx: Writer, { threadId }: Pick<OperationKey, 'threadId'>): Promise<void> {
+  const id = precedents.get(Context.current())
+  if (id === undefined) return
+  const scheduledAt = readScheduledTime()
+  const holder = (await findOperation(tx, threadId, id))?.scheduled_at ?? null
+  if (holder === null || holder === scheduledAt) return
+  if (holder > scheduledAt) throw failure('Operation.Stale')
+  await moveSchedule(tx, { threadId, id, scheduledAt })
+}
+
 /**
  * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. It identifies the holder in
  * the row of an operation.
  */
-function readScheduledTime(): number {
+function readScheduledTime(): Micros {
   return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
 }
 

@@ -8,10 +8,8 @@
  * are stored, and the operations are computed again (T9).
  */
 import { randomUUID } from 'node:crypto'
-
 import { failureTextOf } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
-import type { PrepareChildAnswer, PrepareMessageAnswer } from '../protocol/activities.js'
 import type {
   ClosedChild,
   RunEnd,
@@ -23,53 +21,65 @@ import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf, settleOperationId } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
-import type { PreparedChild } from '../protocol/status.js'
 import { closeOpenCalls } from '../store/calls/open-calls.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
-import type { StoredEvent } from '../store/event-rows.js'
-import { appendEvents, lastSequence, readEvents } from '../store/events.js'
+import { appendEvents } from '../store/events.js'
 import { appendMessage } from '../store/messages/delivery.js'
-import { countUndelivered } from '../store/messages/message-writes.js'
-import { removeQueuedItem } from '../store/messages/queue.js'
 import { statusMetadata } from '../store/messages/status-line.js'
-import { findMessage } from '../store/messages/transcript.js'
-import { amendOperation, findActivation, findOperation } from '../store/operations.js'
+import { amendOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
-import type { Reader, Writer } from '../store/store.js'
-import { closeChild, findChild, updateChild } from '../store/threads/children.js'
-import { closeThread, closeUnstartedChild } from '../store/threads/thread-closing.js'
-import { insertRun, lastRun, updateRun } from '../store/threads/runs.js'
+import type { Writer } from '../store/store.js'
+import { closeChild } from '../store/threads/children.js'
+import { closeThread } from '../store/threads/thread-closing.js'
+import { insertRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
 import { deleteStops } from '../store/threads/stops.js'
 import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import { digestFacts, fittingOperations, lookUp, newFacts, record, unstoredFacts } from './operation.js'
+import {
+  digestFacts,
+  fittingOperations,
+  holdPrecedent,
+  lookUp,
+  newFacts,
+  record,
+  unstoredFacts,
+} from './operation.js'
 import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
 import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
-import type { WrittenMessage } from './subagents/prepare-message.js'
 import { openAnyThread } from './thread-row.js'
-import { operationsOf } from './turn/model-step.js'
 import { missingOfRun } from './variables/variables-requests.js'
+import {
+  readUnacknowledgedOperations,
+  withWorkAhead,
+  withdrawUnacknowledged,
+  withoutStoredMarks,
+} from './unacknowledged.js'
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 
 export async function settle(
   { store, failureText }: ActivityDependencies,
-  input: SettleInput,
+  sent: SettleInput,
 ): Promise<SettleAnswer> {
   return withHeartbeats(() =>
     store.write(async (tx): Promise<SettleAnswer> => {
-      const thread = await openAnyThread(tx, input)
+      const thread = await openAnyThread(tx, sent)
       if (thread === null) return SETTLED
+      await holdPrecedent(tx, sent)
+      const { input, ended } = await withWorkAhead(tx, sent)
       const { threadId } = input
-      const facts = await withoutStoredPhases(tx, input, await unstoredFacts(tx, input))
+      const facts = await withoutStoredMarks(tx, input, await unstoredFacts(tx, input))
       const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
-      if (found.kind === 'answered') return settleAgain(tx, { thread, input, facts, known: found.operation })
+      // An activity that went on by itself has stored the end of the run under this number; the thread is to close besides.
+      const closesNow = input.close !== null && thread.closed_at === null
+      if (found.kind === 'answered' && !closesNow)
+        return settleAgain(tx, { thread, input, ended, facts, known: found.operation })
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of interrupted calls precede the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)
@@ -81,31 +91,11 @@ export async function settle(
       await withdrawUnacknowledged(tx, input)
       if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
       if (input.close !== null) await close(tx, { thread, input }, input.close)
-      const answer = answerOf({ thread, input }, await limitOperations(tx, input))
-      await recordSettle(tx, { input, facts }, found)
+      const answer = answerOf({ thread, input, ended }, await limitOperations(tx, input))
+      await recordSettle(tx, { input, facts }, { threadId, id: settleOperationId(input.settle) })
       return answer
     }),
   )
-}
-
-/** The events among which the phases of the last step are: a step has a few for each of its calls. */
-const EVENTS_OF_A_STEP = 1_000
-
-/** The workflow marks the phases of an interrupted step; an activity whose answer it never got may have marked some before. */
-async function withoutStoredPhases(
-  tx: Reader,
-  { threadId, unacknowledged }: SettleInput,
-  facts: readonly Fact[],
-): Promise<readonly Fact[]> {
-  if (unacknowledged === undefined) return facts
-  const after = Math.max(0, (await lastSequence(tx, threadId)) - EVENTS_OF_A_STEP)
-  const recent = await readEvents(tx, { threadId, after, limit: EVENTS_OF_A_STEP })
-  const stored = new Set(recent.filter(({ type }) => type === 'step.phase').map(phaseKey))
-  return facts.filter((fact) => fact.type !== 'step.phase' || !stored.has(phaseKey(fact)))
-}
-
-function phaseKey({ scope, payload }: Pick<StoredEvent | Fact, 'scope' | 'payload'>): string {
-  return `${scope?.stepId} ${JSON.stringify(payload)}`
 }
 
 interface Settling {
@@ -113,11 +103,15 @@ interface Settling {
   readonly input: SettleInput
 }
 
+interface Settled extends Settling {
+  readonly ended?: SettleAnswer['ended']
+}
+
 interface EndingRun extends Settling {
   readonly failureText: FailureText | undefined
 }
 
-interface RepeatedSettle extends Settling {
+interface RepeatedSettle extends Settled {
   /** Those that may be new. */
   readonly facts: readonly Fact[]
   readonly known: OperationRecord
@@ -129,12 +123,15 @@ interface RepeatedSettle extends Settling {
  */
 async function settleAgain(
   tx: Writer,
-  { thread, input, facts, known }: RepeatedSettle,
+  { thread, input, ended, facts, known }: RepeatedSettle,
 ): Promise<SettleAnswer> {
   const { threadId } = input
   // Made by `settleDetail`: the store's boundary.
   const { closed = [] } = (known.detail ?? {}) as SettleDetail
-  const events = thread.closed_at === null ? newFacts(facts, known) : []
+  // An attempt that was given up may come when its run is over: it tells nothing of it any more.
+  const late = input.end === null ? null : runIdOf(input.run)
+  const open = facts.filter(({ scope }) => scope?.runId === undefined || scope.runId !== late)
+  const events = thread.closed_at === null ? newFacts(open, known) : []
   const added = (input.closed ?? []).filter(({ reference }) => !closed.includes(reference))
   for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
   await withdrawUnacknowledged(tx, input)
@@ -145,7 +142,7 @@ async function settleAgain(
     const detail = settleDetail(digestFacts(events, known), references)
     await amendOperation(tx, { threadId, id: known.id, detail })
   }
-  return answerOf({ thread, input }, fittingOperations(await readUnacknowledgedOperations(tx, input)))
+  return answerOf({ thread, input, ended }, fittingOperations(await readUnacknowledgedOperations(tx, input)))
 }
 
 /** The parts of a settle that may have grown when the workflow requests it again. */
@@ -160,9 +157,10 @@ function settleDetail(facts: StoredFacts, closed: readonly string[]): SettleDeta
   return closed.length === 0 ? facts : { ...facts, closed }
 }
 
-function answerOf({ thread, input }: Settling, operations: readonly ThreadOperation[]): SettleAnswer {
+function answerOf({ thread, input, ended }: Settled, operations: readonly ThreadOperation[]): SettleAnswer {
   return {
     ...SETTLED,
+    ...(ended !== undefined && { ended }),
     ...(operations.length > 0 && { operations }),
     ...(input.close === null && thread.terminate_requested_at !== null && { terminated: true }),
   }
@@ -341,112 +339,4 @@ async function recordSettle(
   const detail = settleDetail(digestFacts(facts), closed)
   const place = { run, number: input.settle }
   await record(tx, key, { kind: 'settle', place, answer: SETTLED, detail, now })
-}
-
-const NOT_STARTED = 'The call that was to start it was interrupted.'
-/** The answer of an interrupted operation. Its call already has a result, so `reopen` expects no other. */
-const INTERRUPTED = { type: 'end', reason: 'interrupted', outcome: 'failed' } as const
-
-/**
- * Withdraws subagents, or a message to one, that an unacknowledged call has written. No workflow starts or signals
- * them, and the call has another result by now, so they are closed or removed: no parent waits for them (T7).
- */
-async function withdrawUnacknowledged(tx: Writer, input: SettleInput): Promise<void> {
-  const { threadId } = input
-  for (const id of input.unacknowledged ?? []) {
-    const known = await findOperation(tx, threadId, id)
-    // Written by `prepareChild` and `prepareMessage`: the store's boundary.
-    const answer = known?.answer as PrepareChildAnswer | PrepareMessageAnswer | null | undefined
-    if (answer?.type !== 'children' && answer?.type !== 'message') continue
-    const isWithdrawn =
-      answer.type === 'children'
-        ? await withdrawChildren(tx, input, answer.children)
-        : await withdrawMessage(tx, input, { ...answer, ...(known?.detail as WrittenMessage) })
-    const { operations = [] } = answer
-    if (isWithdrawn) await amendOperation(tx, { threadId, id, answer: { ...INTERRUPTED, operations } })
-  }
-}
-
-/**
- * After a reset a child may be at work already, because the first answer did reach the workflow. Such a child stays,
- * and its report is accepted as any other.
- */
-async function withdrawChildren(
-  tx: Writer,
-  input: SettleInput,
-  children: readonly PreparedChild[],
-): Promise<boolean> {
-  const { threadId: parentThreadId } = input
-  let isWithdrawn = true
-  for (const { reference, messageId } of children)
-    if (await isUnstarted(tx, { reference, messageId }))
-      await closeUnstartedChild(tx, {
-        ...{ parentThreadId, reference, reason: NOT_STARTED, now: microseconds(input) },
-      })
-    else isWithdrawn = false
-  return isWithdrawn
-}
-
-interface Message {
-  readonly reference: string
-  readonly messageId: string
-}
-
-/**
- * True if the child has not begun a run. Hooks may have written to its transcript already, and a client may have removed its
- * first message.
- */
-async function isUnstarted(db: Reader, { reference, messageId }: Message): Promise<boolean> {
-  const first = await findMessage(db, reference, messageId)
-  return first?.position === null && (await lastRun(db, reference)) === null
-}
-
-async function withdrawMessage(
-  tx: Writer,
-  input: SettleInput,
-  { reference, messageId, before }: Message & WrittenMessage,
-): Promise<boolean> {
-  const now = microseconds(input)
-  if ((await removeQueuedItem(tx, { threadId: reference, id: messageId, now })) !== 'removed') return false
-  const key = { parentThreadId: input.threadId, reference }
-  const child = await findChild(tx, key.parentThreadId, reference)
-  const isIdle = child?.closed_at === null && child.status === 'running' && !(await isBusy(tx, reference))
-  if (isIdle) await updateChild(tx, key, { status: before })
-  return true
-}
-
-/** True if the child runs, or has another message to read. */
-async function isBusy(db: Reader, reference: string): Promise<boolean> {
-  const run = await lastRun(db, reference)
-  return (run !== null && run.ended_at === null) || (await countUndelivered(db, reference)) > 0
-}
-
-/**
- * Returns the operations that were committed with unacknowledged answers, or by hooks of a drain whose call has no
- * answer (T9). The calls of the run are closed before: a tool that such an operation queues for this step has its
- * result by then, and does not run.
- */
-async function readUnacknowledgedOperations(
-  db: Reader,
-  {
-    threadId,
-    unacknowledged = [],
-    givenUp = [],
-  }: Pick<SettleInput, 'threadId' | 'unacknowledged' | 'givenUp'>,
-): Promise<readonly ThreadOperation[]> {
-  const found: ThreadOperation[] = []
-  for (const id of [...unacknowledged, ...givenUp]) {
-    const known = (await findOperation(db, threadId, id)) ?? (await findActivation(db, threadId, id))
-    if (known === null) continue
-    // Written by `callModel` and the activities of a call: the store's boundary.
-    const answer = known.answer as { readonly operations?: readonly ThreadOperation[] } | null
-    // The operations of an answer include those of its drain.
-    for (const operation of answer?.operations ?? operationsOf(known))
-      if (operation.kind !== 'queue_tool' || (await isOpen(db, threadId, operation.id))) found.push(operation)
-  }
-  return found
-}
-
-async function isOpen(db: Reader, threadId: string, callId: string): Promise<boolean> {
-  return (await findToolCall(db, threadId, callId))?.status === 'open'
 }

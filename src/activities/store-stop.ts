@@ -1,12 +1,16 @@
 import type { StoreStopAnswer, StoreStopInput } from '../protocol/end-activities.js'
-import { storeStop as store } from '../store/threads/stops.js'
+import { storeNews, storeStop as store } from '../store/threads/stops.js'
 import type { ActivityDependencies } from './activity.js'
 
-/** The activity `storeStop`: the activity in flight, which a signal or a cancellation has interrupted, is to hear of it. */
+/** The activity `storeStop`: the activity in flight is to hear of a signal or a cancellation that came through Temporal alone. */
 export async function storeStop(
   dependencies: ActivityDependencies,
-  { threadId, run, by }: StoreStopInput,
+  { threadId, run, by, operation }: StoreStopInput,
 ): Promise<StoreStopAnswer> {
-  await dependencies.store.write((tx) => store(tx, { threadId, run: by === 'terminate' ? null : run }))
+  await dependencies.store.write((tx) =>
+    operation === undefined
+      ? store(tx, { threadId, run: by === 'terminate' ? null : run })
+      : storeNews(tx, { threadId, run, operation }),
+  )
   return { type: 'stored' }
 }

@@ -28,6 +28,7 @@ const rows: SnapshotRows = {
   waiting: [],
   requests: [],
   effects: [],
+  ahead: null,
 }
 const request: PendingRequest = {
   id: 'approval_1',

@@ -24,6 +24,8 @@ import type { PendingRequest } from './answers/pending-request.js'
 import { isOpen, requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { previewCall, listQueuedPreviews } from './events/event-page.js'
+import { readWorkAhead } from './work-ahead.js'
+import type { WorkAhead } from './work-ahead.js'
 import { toMicros } from '../protocol/time.js'
 import type { Millis } from '../protocol/time.js'
 
@@ -86,6 +88,8 @@ export interface SnapshotRows {
   readonly requests: readonly PendingRequest[]
   /** The scheduled effects, the next one first. */
   readonly effects: readonly EffectRecord[]
+  /** What the run does now, if its activity is ahead of the workflow. */
+  readonly ahead: WorkAhead | null
 }
 
 /** Joins the answer of the workflow with texts from the store. */
@@ -95,7 +99,7 @@ export function buildLiveSnapshot(control: ControlSnapshot, rows: SnapshotRows):
     status: control.status,
     stale: false,
     at: toMicros(control.at),
-    ...readControlFields(control),
+    ...readControlFields(control, rows.ahead),
     queue: control.queue
       .filter(({ id }) => !rows.delivered.has(id))
       .map((item) => withPreview({ ...item, queuedAt: toMicros(item.queuedAt) }, rows.previews)),
@@ -134,7 +138,7 @@ function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): Threa
     status: status ?? statusOf(thread),
     stale: true,
     at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
-    ...(control === null ? { run: null, lastRun: null } : readControlFields(control)),
+    ...(control === null ? { run: null, lastRun: null } : readControlFields(control, null)),
     queue: rows.waiting.map((item) => withPreview(item, rows.previews)),
     pending: rows.requests,
     effects: rows.effects.map(effectSummary),
@@ -160,11 +164,21 @@ function readStoredFields({ thread, children }: SnapshotRows) {
   }
 }
 
-function readControlFields({ run, lastRun }: ControlSnapshot): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
+function readControlFields(
+  { run, lastRun }: ControlSnapshot,
+  ahead: WorkAhead | null,
+): Pick<ThreadSnapshot, 'run' | 'lastRun'> {
   return {
-    run: run === null ? null : { ...run, since: toMicros(run.since) },
+    run: run === null ? null : readRun(run, ahead),
     lastRun: lastRun === null ? null : { ...lastRun, endedAt: toMicros(lastRun.endedAt) },
   }
+}
+
+function readRun(
+  { mayBeAhead: _known, ...run }: NonNullable<ControlSnapshot['run']>,
+  ahead: WorkAhead | null,
+): RunSnapshot {
+  return { ...run, since: toMicros(run.since), ...ahead }
 }
 
 function withPreview(
@@ -289,5 +303,6 @@ async function readRows(db: Reader, threadId: string, control?: ControlSnapshot)
     waiting: queued.map(({ item }) => item),
     requests: requests.map(toPendingRequest),
     effects,
+    ahead: control?.run?.mayBeAhead === true ? await readWorkAhead(db, threadId, control.run) : null,
   }
 }

@@ -1,3 +1,5 @@
+import type { RunAhead } from '../protocol/plan.js'
+
 /** A tool that ends the session: its name, or its name and the arguments that carry the payload. */
 export type SessionToolBinding<Tool extends string = string> =
   | Tool
@@ -64,6 +66,12 @@ export interface AgentDefinition<
    * @default 86,400,000, a day
    */
   readonly providerPatience?: number
+  /**
+   * Whether one activity does several steps of a run: `true` for 10, a number for so many, `false` for one activity for each call
+   * of a model or tool.
+   * @default that of the worker
+   */
+  readonly runAhead?: RunAhead
   readonly title?: string
   readonly description?: string
   readonly icon?: string

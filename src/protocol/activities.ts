@@ -104,10 +104,53 @@ export interface CallModelInput extends StepInput {
   readonly moved?: true
   /** The answer for which the call waited. */
   readonly response?: RequestResponse
+  /** The activity may go on by itself after its answer. Absent: it does this call only. */
+  readonly ahead?: Ahead
+}
+
+/** What an activity has to know of the control state beside its input to go on by itself (`thread/ahead.ts`). */
+export interface Ahead {
+  /** The version of the rules by which the workflow decides; an activity whose own is another one does not go on. */
+  readonly rules: number
+  /** The settles of the thread so far. */
+  readonly settles: number
+  readonly run: AheadRun
+}
+
+/** The run before the call: every model call has it in its history, so it is short. */
+export type AheadRun = readonly [
+  side: Side,
+  sideSteps: readonly [number, number],
+  sessionTurns: number,
+  /** 0: the turn starts, 1: after a turn without text; 2: it is under way, 3: it has text. */
+  turn: 0 | 1 | 2 | 3,
+  usage: readonly [input: number, output: number, cached: number, cost: number | null],
+  rare?: {
+    readonly withTool?: true
+    readonly truncatedAnswers?: number
+    readonly repeatedError?: { readonly digest: string; readonly count: number }
+    /** The prompt of the other side has been active, too. */
+    readonly otherActive?: true
+  },
+]
+
+/** An action that an activity has done ahead of the workflow, after its own. */
+export interface AheadPair {
+  /** The id of its operation. */
+  readonly id: string
+  /** The time of its input; the answer before it was applied at the same time. */
+  readonly at: Millis
+  /** The answer of its activity. */
+  readonly answer: { readonly type: string }
+}
+
+/** Two answers of `callModel` may have it: what the activity has done after its model call, in order. */
+interface AheadAnswer {
+  readonly ahead?: readonly AheadPair[]
 }
 
 export type CallModelAnswer =
-  | {
+  | ({
       readonly type: 'answered'
       readonly plan?: Plan
       /** The answer has text or files. */
@@ -117,7 +160,7 @@ export type CallModelAnswer =
       readonly calls: readonly CallRequest[]
       readonly usage: Usage
       readonly operations?: readonly ThreadOperation[]
-    }
+    } & AheadAnswer)
   | { readonly type: 'begun'; readonly plan?: Plan; readonly operations?: readonly ThreadOperation[] }
   /** The run's new plan has its model on another task queue. The activity has stored nothing. */
   | { readonly type: 'moved'; readonly plan: Plan }
@@ -142,7 +185,7 @@ export type CallModelAnswer =
       readonly operations?: readonly ThreadOperation[]
     }
   | PendingAnswer
-  | EndAnswer
+  | (EndAnswer & AheadAnswer)
   | WaitAnswer
   | TerminatedAnswer
 

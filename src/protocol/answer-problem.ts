@@ -1,5 +1,5 @@
 import type {
-  ActivityInput,
+  AheadPair,
   CallModelAnswer,
   CallModelInput,
   CompleteCallAnswer,
@@ -217,7 +217,10 @@ const hasPlanShape = objectOf<Plan>({
   agent: isWord,
   type: oneOf('ai_human', 'dual_ai'),
   maxSessionTurns: nullable(isFinite),
-  caps: objectOf<RunCaps>({ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite }),
+  caps: objectOf<RunCaps>({
+    ...{ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite },
+    stepsPerActivity: optional(isFinite),
+  }),
   sides: objectOf<Plan['sides']>({ a: isSidePlan, b: nullable(isSidePlan) }),
   prompts: recordOf(
     objectOf<PromptPlan>({
@@ -294,6 +297,11 @@ const operations = areOperations
 /** Reducers read these fields whatever the tag is. */
 const READ_OF_ALL = { plan, usage, operations } as const
 
+/** The answers of the pairs are checked one by one, when they are applied: any prefix of them is correct. */
+const ahead = optional(
+  listOf(objectOf<AheadPair>({ id: isWord, at: isFinite, answer: (value) => isObject(value) })),
+)
+
 /** The answers that every activity of a step may give instead of its own result: the workflow treats them alike. */
 const IN_STEP = {
   pending: {
@@ -328,7 +336,9 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
       calls: areCalls,
       usage: isUsage,
       operations,
+      ahead,
     },
+    end: { ...IN_STEP.end, ahead },
     begun: { plan, operations },
     moved: { plan: isPlan },
     activates: {
@@ -367,17 +377,22 @@ const ANSWERS: { readonly [N in Name]: Tagged<Answer<N>> } = {
   expireChild: { expired: { messageId: nullable(isWord) } },
   runEffect: { ran: { operations }, terminated: {} },
   storeStop: { stored: {} },
-  settle: { settled: { operations, terminated: optional(isTrue) } },
+  settle: {
+    settled: {
+      ...{ operations, terminated: optional(isTrue) },
+      ended: optional(objectOf({ reason: isWord, steps: isFinite })),
+    },
+  },
 }
 
 /** The parts of an activity's input that its answer has to fit. */
-type Asked = Partial<Pick<CallModelInput, 'knownPlan' | 'frame'>>
+type Asked = Partial<Pick<CallModelInput, 'threadId' | 'knownPlan' | 'frame'>>
 
 /** After these answers the workflow uses the run's plan. */
 const NEEDS_PLAN: ReadonlySet<string> = new Set(['answered', 'begun', 'activates'])
 
 /** Explains what is wrong with the answer of an activity; undefined if it is valid. */
-export function answerProblem(name: Name, answer: unknown, asked: ActivityInput & Asked): string | undefined {
+export function answerProblem(name: Name, answer: unknown, asked: Asked): string | undefined {
   if (!isObject(answer)) return 'Expected an object with "type".'
   const field =
     tableProblem(ANSWERS[name], 'type', answer) ??
@@ -390,11 +405,7 @@ export function answerProblem(name: Name, answer: unknown, asked: ActivityInput 
 }
 
 /** The first answer of a side must contain the plan, which the workflow does not have yet. */
-function missingPlan(
-  name: Name,
-  { type, plan: given }: Fields,
-  asked: ActivityInput & Asked,
-): 'plan' | undefined {
+function missingPlan(name: Name, { type, plan: given }: Fields, asked: Asked): 'plan' | undefined {
   if (name !== 'callModel' || (asked.frame ?? null) !== null || (asked.knownPlan ?? null) !== null)
     return undefined
   return NEEDS_PLAN.has(String(type)) && given === undefined ? 'plan' : undefined

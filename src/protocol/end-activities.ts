@@ -36,9 +36,12 @@ export type DeliverReportAnswer =
     }
   | { readonly type: 'parent_gone' }
 
-/** The activity in flight, which is interrupted, is to hear of it at once. */
+/** The activity in flight is to hear of it at once: it is interrupted, or is to go on no further. */
 export interface StoreStopInput extends ActivityInput {
-  readonly by: 'stop' | 'terminate'
+  /** `news`: something waits that has no row in the store. */
+  readonly by: 'stop' | 'terminate' | 'news'
+  /** For news: the operation with which the activity in flight began. */
+  readonly operation?: string
 }
 
 export interface StoreStopAnswer {
@@ -99,6 +102,11 @@ export interface SettleInput extends ActivityInput {
    * on their thread (T9).
    */
   readonly unacknowledged?: readonly string[]
+  /**
+   * The step of an unacknowledged model call that may have gone on by itself: the operations of this step and of later ones are
+   * unacknowledged, too, and the run may be over.
+   */
+  readonly unacknowledgedStep?: number
   readonly snapshot: ControlSnapshot
   /** Sides whose prompts have been active under the agent; absent: none. A reopened thread needs them. */
   readonly activeSides?: readonly Side[]
@@ -140,4 +148,6 @@ export interface SettleAnswer {
    * end (T8).
    */
   readonly terminated?: true
+  /** The end that the store has of the run, if an activity without an answer may have stored it. */
+  readonly ended?: { readonly reason: StopReason; readonly steps: number }
 }

@@ -62,6 +62,8 @@ export type HookFailureCode =
 export type WarningCode =
   /** An activity was completed from outside with an invalid answer. */
   | 'answer_refused'
+  /** An activity that went on by itself answered with something that is not what the thread does next. */
+  | 'ahead_dropped'
   /** `needsApproval` threw or hung, so a person decides. */
   | 'approval_check_failed'
   /** An effect was refused, because the thread has as many scheduled effects as it may have. */

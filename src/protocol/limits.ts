@@ -99,6 +99,8 @@ export const LIMITS = {
   idleHistoryEvents: 200,
   idleHistoryBytes: 50 * KB,
 
+  /** Steps of one activity that runs ahead: with more, a step gets hardly cheaper. */
+  stepsPerActivity: 10,
   stepsPerRun: 250,
   sessionTurns: 100,
   repeatedToolErrors: 8,

@@ -23,7 +23,12 @@ export interface RunCaps {
   readonly sessionTurns: number
   /** Identical tool errors in a row. */
   readonly repeatedToolErrors: number
+  /** Steps that one activity may do, if it runs ahead of the workflow. Absent: each call is an activity of its own. */
+  readonly stepsPerActivity?: number
 }
+
+/** Whether one activity does several steps: `true` for the usual number, a number for so many. */
+export type RunAhead = boolean | number
 
 export interface SidePlan {
   readonly label: string | null

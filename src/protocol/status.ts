@@ -69,13 +69,18 @@ export interface ControlSnapshot {
   readonly parent: string | null
   readonly status: ThreadStatus
   readonly at: Millis
-  readonly run: RunSnapshot<Millis> | null
+  readonly run: ControlRun | null
   readonly queue: readonly QueuedItem<Millis>[]
   readonly pending: readonly PendingItem<Millis>[]
   readonly effects: readonly ScheduledItem<Millis>[]
   /** The open children. */
   readonly children: readonly OpenChildItem[]
   readonly lastRun: LastRun<Millis> | null
+}
+
+interface ControlRun extends RunSnapshot<Millis> {
+  /** The activity in flight may have done more steps than these: the client's snapshot takes them from the store. */
+  readonly mayBeAhead?: true
 }
 
 interface OpenChildItem {

@@ -52,6 +52,23 @@ export async function findOperation(
   return row === undefined ? null : codec.fromRow(row)
 }
 
+/** The operation of the highest step among these; null if none of them is there. */
+export async function findNewestOperation(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<OperationRecord | null> {
+  const row = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', ids)
+    .orderBy('step', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : codec.fromRow(row)
+}
+
 /** The newest activation that the workflow knows by this id (`activationId`). */
 export async function findActivation(
   db: Reader,
@@ -128,6 +145,40 @@ export async function takeOperation(
     .where('attempt', '<=', attempt)
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
+}
+
+/** Gives a finished operation to a later attempt, which has read its answer and goes on after it. */
+export async function moveSchedule(
+  tx: Writer,
+  {
+    threadId,
+    id,
+    scheduledAt,
+  }: { readonly threadId: string; readonly id: string; readonly scheduledAt: Micros },
+): Promise<void> {
+  await tx
+    .updateTable('operations')
+    .set({ scheduled_at: scheduledAt })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The operations of a run from this step on, in the order in which they began. */
+export async function listOperationsFrom(
+  db: Reader,
+  { threadId, run, step }: { readonly threadId: string; readonly run: number; readonly step: number },
+): Promise<readonly OperationRecord[]> {
+  const rows = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('step', '>=', step)
+    .orderBy('step')
+    .orderBy('started_at')
+    .execute()
+  return rows.map((row) => codec.fromRow(row))
 }
 
 /** Whether this attempt holds the operation and it is started. */

@@ -286,12 +286,14 @@ interface DeltasTable {
   text: string
 }
 
-/** Stops that activities in flight are to hear of; the end of the run deletes them. */
+/** Stops and news that activities in flight are to hear of; the end of the run deletes them. */
 interface StopsTable {
   id: Generated<number>
   thread_id: string
   /** Null: a termination, which stops every run and everything else. */
   run: number | null
+  /** Null for a stop. News for the activity that began with this operation: something waits that has no row, and it goes on no further. */
+  operation: string | null
 }
 
 interface WorkersTable {

@@ -17,13 +17,14 @@ import { checkFailureText } from '../definitions/failure-text.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { SIGNALS } from '../protocol/messages.js'
-import type { RunCaps } from '../protocol/plan.js'
+import type { RunAhead, RunCaps } from '../protocol/plan.js'
 import { shareStore } from '../store/open-store.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { checkRegistry } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
+import { createAheadGate } from '../worker/ahead-gate.js'
 import { instanceEnv, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
@@ -47,7 +48,9 @@ export interface TestEnvironmentOptions<R extends Registry> extends Replacements
   readonly worker?: Partial<WorkerOptions>
   /** Threads continue as new wherever they can. @default false */
   readonly continueAsNewEveryStep?: boolean
-  readonly limits?: Partial<RunCaps>
+  readonly limits?: Partial<Omit<RunCaps, 'stepsPerActivity'>>
+  /** As that of a worker: one activity does several steps. @default false */
+  readonly runAhead?: RunAhead
   /** The text for end users when a run ends without an answer, as a worker's `failureText`. */
   readonly failureText?: FailureText
   /** Values of variables for every thread, as a worker's `env`. */
@@ -84,7 +87,7 @@ export async function createTestEnvironment<R extends Registry>(
   const { failureText } = options
   checkFailureText(failureText)
   const registry = scriptedRegistry(options.registry, options)
-  const caps = runCaps(options.limits)
+  const caps = runCaps(options.limits, options.runAhead)
   const env = instanceEnv(options.env)
   // The first server or worker of the process creates Temporal's Runtime.
   installTestLogging()
@@ -283,9 +286,12 @@ async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> 
     plugins: [threadBundler, ...(given.plugins ?? [])],
   }
   await listWorkerAgents(store, registry)
+  const gate = createAheadGate()
+  const { mayRunAhead } = gate
   const worker = await Worker.create(
-    threadWorkerOptions({ registry, store, caps, env, failureText }, temporal),
+    threadWorkerOptions({ registry, store, caps, env, failureText, mayRunAhead }, temporal),
   )
+  gate.watch(worker)
   const ended = worker.run().catch((error: unknown) => {
     if (!isForcedShutdown(error)) throw error
   })

@@ -23,7 +23,7 @@ import type { ThreadOperation } from '../protocol/operations.js'
 import { utf8Length } from '../protocol/values.js'
 import { deferChildren } from './children.js'
 import type { ThreadControl } from './control.js'
-import { withFacts } from './facts.js'
+import { forgetSentFacts, hasStored, withFacts } from './facts.js'
 import { applyOperations } from './operations.js'
 import { endRun, isResumed, pauseRun, resumeRun, setResumed, stepOf } from './run.js'
 import type { ModelCall, Run } from './run.js'
@@ -50,8 +50,26 @@ export function endWait(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: resumeRun(control.run) }
 }
 
+/** What the workflow knows as soon as an activity has answered, whatever the answer is. `sent`: the state that it got. */
+export function acknowledge(
+  control: ThreadControl,
+  sent: ThreadControl,
+  { answer, storesFacts, isOfStep }: Acknowledged,
+): ThreadControl {
+  const own = adoptStore(control, answer)
+  const stored = storesFacts && hasStored(answer) ? forgetSentFacts(own, sent) : own
+  return isOfStep ? clearResumed(stored) : stored
+}
+
+interface Acknowledged {
+  readonly answer: Parameters<typeof hasStored>[0] & StoreAnswer
+  /** Its input had the facts that waited. */
+  readonly storesFacts: boolean
+  readonly isOfStep: boolean
+}
+
 /** The activity that was repeated after a wait has answered. */
-export function clearResumed(control: ThreadControl): ThreadControl {
+function clearResumed(control: ThreadControl): ThreadControl {
   return control.run !== null && isResumed(control.run)
     ? { ...control, run: setResumed(control.run, false) }
     : control
@@ -92,7 +110,7 @@ export function recordRefusedAnswer(
 }
 
 /** Where the start names no store, the thread belongs to the store of the worker that carries out its first activity. */
-export function adoptStore(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
+function adoptStore(control: ThreadControl, { store }: StoreAnswer): ThreadControl {
   if (control.start.store !== undefined || !isStoreId(store)) return control
   return { ...control, start: { ...control.start, store } }
 }
@@ -148,10 +166,19 @@ export function listOperations(name: string, asked: OperationInput): readonly st
   return asked.activated === false ? [activationId({ run, step }, asked.activations), model] : [model]
 }
 
-/** Remembers operations whose outcome this workflow does not know: the settle of the run returns what they committed. */
-export function markUnacknowledged(control: ThreadControl, operations: readonly string[]): ThreadControl {
-  if (control.run === null || operations.length === 0) return control
-  return { ...control, run: { ...control.run, unacknowledged: operations } }
+/**
+ * Remembers operations whose outcome this workflow does not know: the settle of the run returns what they committed. `from`: the
+ * step of an activity that may have gone on by itself.
+ */
+export function markUnacknowledged(
+  control: ThreadControl,
+  operations: readonly string[],
+  from?: number,
+): ThreadControl {
+  if (control.run === null || (operations.length === 0 && from === undefined)) return control
+  const { unacknowledgedStep: _before, ...run } = control.run
+  const unacknowledgedStep = from === undefined ? {} : { unacknowledgedStep: from }
+  return { ...control, run: { ...run, unacknowledged: operations, ...unacknowledgedStep } }
 }
 
 /** Applies what unacknowledged operations have committed. A closing thread applies only the outbound signals (T8). */

@@ -1,5 +1,6 @@
 /**
- * Changes that answers of activities, and responses from outside, make to a call of the step in flight, at any depth.
+ * A call of the step in flight, at any depth: the input of its activity, and the changes that answers of activities, and
+ * responses from outside, make to it.
  *
  * It owns: results, requests of calls, calls in other languages, the calls of a prompt that is called as a tool, and the open
  * requests of a thread (of calls, of a side's model call, of a blocked run, of subagents that lack variables).
@@ -7,8 +8,15 @@
  * Invariants: an answer is applied once (T4). An answer from outside is checked before it changes anything (T10).
  */
 import type {
+  ActivityInput,
+  CallInput,
   CallModelAnswer,
+  CompleteCallAnswer,
+  ExecuteToolAnswer,
+  ExecuteToolInput,
   PendingAnswer,
+  PrepareChildAnswer,
+  PrepareMessageAnswer,
   RemoteAnswer,
   ResultAnswer,
   Usage,
@@ -21,17 +29,99 @@ import type { Respond } from '../protocol/messages.js'
 import { queuesTool } from '../protocol/operations.js'
 import type { ToolPlan } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
-import { applyActivityFailure, applyEnd, addUsage, applyWait, enforceStepBudget } from './apply.js'
-import { listCalls, pickCallBase, findCallInFlight, changeCall, changeStep } from './calls.js'
+import { planOf } from './advance.js'
+import {
+  addUsage,
+  applyActivityFailure,
+  applyEnd,
+  applyTermination,
+  applyWait,
+  enforceStepBudget,
+} from './apply.js'
+import { changeCall, changeStep, findCallInFlight, listCalls, locateInStep, pickCallBase } from './calls.js'
+import { applyPreparedChildren, applyPreparedMessage } from './child-calls.js'
 import { deferChildren, listDeferredRequests, supplyDeferred } from './children.js'
 import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { onVariablesSet } from './inbox.js'
 import { respondToModel } from './model-answers.js'
+import type { CallWork } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { endingOf, setResumed, stepOf } from './run.js'
 import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
 import type { Millis } from '../protocol/time.js'
+
+/** The input of every activity of a call. */
+export function callInput(control: ThreadControl, work: CallWork): Omit<CallInput, keyof ActivityInput> {
+  const { run, step, call, promptPath, depth } = work
+  const response = call.state === 'open' ? call.response : undefined
+  const { isFirst, isLast } = locateInStep(step, call)
+  return {
+    step: step.number,
+    side: step.side,
+    agent: control.agent,
+    plan: planOf(control).digest,
+    callId: call.id,
+    name: call.name,
+    promptPath,
+    depth,
+    queued: call.queued === true,
+    handedOff: step.handOff !== null,
+    sideSteps: run.sideSteps,
+    first: isFirst && step.phase === 4,
+    last: isLast,
+    ...(response !== undefined && { response }),
+  }
+}
+
+/** The input of `executeTool`, which runs a function tool, or finds the kind of a name that the plan does not have. */
+export function toolInput(
+  control: ThreadControl,
+  work: CallWork,
+): Omit<ExecuteToolInput, keyof ActivityInput> {
+  return {
+    response: null,
+    ...callInput(control, work),
+    ...(work.call.tool?.kind === 'function' && { moved: true as const }),
+  }
+}
+
+/** The limit of a function tool, milliseconds. That of a queued tool is not in the plan: the activity knows and applies it. */
+export function toolTimeout({ call, tool }: CallWork): number {
+  if (tool?.kind === 'function') return tool.timeout
+  return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
+}
+
+type ToolAnswer = ExecuteToolAnswer | PrepareChildAnswer | PrepareMessageAnswer | CompleteCallAnswer
+
+/** Applies the answer of an activity of a call. */
+export function applyToolAnswer(
+  control: ThreadControl,
+  callId: string,
+  answer: ToolAnswer,
+  now: Millis,
+): ThreadControl {
+  switch (answer.type) {
+    case 'result':
+      return applyCallResult(control, callId, answer, now)
+    case 'remote':
+      return applyRemoteCall(control, callId, answer)
+    case 'kind':
+      return applyToolKind(control, callId, answer.tool)
+    case 'children':
+      return applyPreparedChildren(control, callId, answer, now)
+    case 'message':
+      return applyPreparedMessage(control, callId, answer, now)
+    case 'pending':
+      return applyPendingCall(control, callId, answer, now)
+    case 'wait':
+      return applyWait(control, answer, null)
+    case 'end':
+      return applyEnd(control, answer, now)
+    case 'terminated':
+      return applyTermination(control)
+  }
+}
 
 /** The result of a call, and what the call did to its thread. */
 export function applyCallResult(

@@ -277,7 +277,8 @@ test('T7 a report is carried until it is announced', () => {
   const due = { ending: ENDED, invocations: ['pc'], closes: false }
   const answer = { type: 'delivered', kind: 'result', messageId: 'r' } as const
   const delivered = applyDeliveredReport(resumable(ended), due, answer)
-  const history = { events: 9999, bytes: 0, began: 0, signals: 0, suggested: true }
+  const size = { events: 9999, bytes: 0 }
+  const history = { ...size, atLastAction: size, began: 0, signals: 0, suggested: true }
   const done = applySettle(delivered, { ending: ENDED, close: null, queued: 0 }, NOW)
   for (const control of [delivered, done]) {
     expect(shouldContinueAsNew(control, history)).toBe(true)

@@ -23,38 +23,38 @@ export const HISTORY_EVENTS = 500
 /** The share of the idle bounds that a run may have reached when it ends: storing its end takes some twenty events. */
 const ENDS_BELOW = 0.8
 
-/** What the workflow knows of its own history. */
-export interface HistoryFacts {
+interface HistorySize {
   readonly events: number
   readonly bytes: number
+}
+
+/** What the workflow knows of its own history. */
+export interface HistoryFacts extends HistorySize {
+  /** As it was when the last action began. */
+  readonly atLastAction: HistorySize
   /** Bytes when it began, mostly the carried state, which the next history has again. */
   readonly began: number
   readonly signals: number
   readonly suggested: boolean
 }
 
+/**
+ * Whether the thread continues as new now. A task without commands is replayed together with the empty tasks after it, whose
+ * events it sees too (docs/decisions/0052), so a thread at rest decides by the history at its last action, whose task had a command.
+ */
 export function shouldContinueAsNew(control: ThreadControl, history: HistoryFacts): boolean {
   if (cannotContinueAsNew(control)) return false
   // Skipped signals are no progress, but count for Temporal, which refuses the 10,001st of a run (T10).
   if (history.signals >= LIMITS.signalsPerRun) return true
   if (!control.progressed) return false
+  const { run, queue, start } = control
+  const isIdle = run === null && queue.length === 0
+  const { events, bytes } = isIdle ? history.atLastAction : history
+  if (events >= (start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
+  if (isIdle) return isAbove({ events, bytes, began: history.began }, 1)
   if (history.suggested) return true
-  if (history.events >= (control.start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
-  // Before the end of a run is stored, not after it: a caller that waits for the end looks at once, and has to wait for a run that
-  // has just continued as new to take its first task; a query needs a replay of its whole history.
-  const rests = control.queue.length === 0 && (control.run === null || endingOf(control) !== null)
-  return rests && isAbove(history, 1)
-}
-
-/**
- * At the end of a run: whether the thread would become idle close to the bound. A workflow task without commands is replayed
- * together with the empty tasks after it: the replay sees the longer history of those, and would continue as new where the
- * thread did not (docs/decisions/0052).
- */
-export function restsAtBound(control: ThreadControl, history: HistoryFacts): boolean {
-  if (cannotContinueAsNew(control) || !control.progressed) return false
-  const ends = control.queue.length === 0 && control.run !== null && endingOf(control) !== null
-  return ends && isAbove(history, ENDS_BELOW)
+  // Before the end of a run is stored, not after it: a query to a run that has just continued as new needs a replay of its history.
+  return queue.length === 0 && endingOf(control) !== null && isAbove(history, ENDS_BELOW)
 }
 
 /** Outbound signals are sent before anything else, so they need no share of the carried state. */
@@ -62,7 +62,7 @@ function cannotContinueAsNew({ terminating, closing, outbound }: ThreadControl):
   return terminating || closing !== null || outbound.length > 0
 }
 
-function isAbove({ events, bytes, began }: HistoryFacts, part: number): boolean {
+function isAbove({ events, bytes, began }: HistorySize & { readonly began: number }, part: number): boolean {
   return events > LIMITS.idleHistoryEvents * part || bytes - began > LIMITS.idleHistoryBytes * part
 }
 

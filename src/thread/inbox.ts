@@ -163,6 +163,11 @@ export function hasRoom({ queue, queueBytes }: ThreadControl, entry: QueueEntry)
   )
 }
 
+/** Whether an item came of which only the workflow knows. */
+export function gotItemWithoutRow(before: ThreadControl, after: ThreadControl): boolean {
+  return after.queue.some((entry) => !hasRow(entry) && !before.queue.includes(entry))
+}
+
 /** The store has admitted it. */
 function hasRow(entry: QueueEntry): boolean {
   return entry.kind === 'tool' || (entry.kind === 'message' && entry.inline === undefined)
@@ -177,6 +182,15 @@ export function removeItems(control: ThreadControl, entries: readonly QueueEntry
     withInvocations(control, leaving),
     control.queue.filter((entry) => !leaving.includes(entry)),
   )
+}
+
+/** Puts those of these items that wait before all others, in the order in which they were taken (T3). */
+export function putFirst(control: ThreadControl, taken: readonly QueueEntry[]): ThreadControl {
+  const keys = new Set(taken.map(keyOf))
+  const isTaken = (entry: QueueEntry): boolean => keys.has(keyOf(entry))
+  const first = control.queue.filter(isTaken)
+  if (first.length === 0 || first.length === control.queue.length) return control
+  return { ...control, queue: [...first, ...control.queue.filter((entry) => !isTaken(entry))] }
 }
 
 /** Removes the item of this kind and id, if it waits. */

@@ -1,18 +1,25 @@
 /**
- * Changes that the answer of a side's model call makes to a run.
+ * A side's model call: the input of its activity, and the changes that its answer makes to a run.
  *
  * It owns: the drain, how a step begins, and how a prompt becomes active: its immediate subagents start before its first
  * step, also when a message is there already. It does not own: the model call of a prompt that is called as a tool
  * (`call-answers.ts`).
  * Invariant: an answer is applied once; its content is in the store (T4).
  */
-import type { CallModelAnswer, EndAnswer, PendingAnswer } from '../protocol/activities.js'
+import type {
+  ActivityInput,
+  CallModelAnswer,
+  CallModelInput,
+  DrainItem,
+  EndAnswer,
+  PendingAnswer,
+} from '../protocol/activities.js'
 import { fact } from '../protocol/facts.js'
 import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import { applyEnd, addUsage, applyWait, enforceStepBudget } from './apply.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { withFacts } from './facts.js'
+import { leaveTurn, withFacts } from './facts.js'
 import { removeItems } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { postponeMessages } from './reset.js'
@@ -24,6 +31,57 @@ type Answer = Exclude<CallModelAnswer, { readonly type: 'terminated' }>
 
 interface Called extends ModelCall {
   readonly drain: readonly QueueEntry[]
+}
+
+interface Calling extends Called {
+  /** As it was when the call was decided. */
+  readonly run: Run
+}
+
+/** The changes with which a side's model call begins. A message may have made the other side act. */
+export function beginModelCall(control: ThreadControl, { run, side, drain }: Calling): ThreadControl {
+  return forgetRevival(side === run.side ? control : leaveTurn(control, null), drain)
+}
+
+/** Phases 1 to 4 of a step: it drains the queue as it is now; items that come during the call wait for the next step. */
+export function modelInput(
+  control: ThreadControl,
+  { run, side, asked, toolFirst, drain, response }: Calling,
+): Omit<CallModelInput, keyof ActivityInput> {
+  const plan = run.planning === 'known' ? control.plan : null
+  return {
+    step: run.steps + 1,
+    side,
+    agent: control.agent,
+    plan: plan?.digest ?? null,
+    knownPlan: control.plan?.digest ?? null,
+    toolFirst,
+    frame: null,
+    trigger: run.began === 'not_yet' ? run.trigger : null,
+    sideStarts: run.turn.kind === 'starting' || side !== run.side,
+    asked,
+    // A queued tool goes first: the step behind it looks.
+    activated: toolFirst || control.activated.includes(side),
+    wordless: run.turn.kind === 'starting' && run.turn.wordless && side === run.side,
+    drain: drain.flatMap(drainItem),
+    start: control.registered ? null : control.start,
+    createdAt: control.createdAt,
+    ...(run.activations !== undefined && { activations: run.activations }),
+    ...(run.idleCalls !== undefined && { idleCalls: run.idleCalls }),
+    ...(run.planning === 'moved' && { moved: true }),
+    ...(response !== undefined && { response }),
+  }
+}
+
+function drainItem(entry: QueueEntry): DrainItem[] {
+  if (entry.kind === 'child_closed') {
+    const { kind, id, reference, status } = entry
+    return [{ kind, id, reference, status }]
+  }
+  if (entry.kind === 'group') return [{ kind: 'group', id: entry.id }]
+  if (entry.kind !== 'message' && entry.kind !== 'report') return []
+  const inline = entry.kind === 'message' ? entry.inline : undefined
+  return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
 }
 
 /** Applies the answer of a side's model call, which has drained the entries of `called`. */
@@ -310,5 +368,6 @@ function withPlan(control: ThreadControl, side: Side, answer: CallModelAnswer): 
 
 /** Marks the prompt of the side as active: its immediate subagents have started. */
 function markActivated(control: ThreadControl, side: Side): ThreadControl {
-  return control.activated.includes(side) ? control : { ...control, activated: [...control.activated, side] }
+  if (control.activated.includes(side)) return control
+  return { ...control, activated: [...control.activated, side].toSorted() }
 }

@@ -48,7 +48,8 @@ test('beyond the bound they are refused, visibly', () => {
 
 test('none of them has to be carried', () => {
   const waiting = applyOperations(idleControl(), [tell('a')], NOW)
-  const history = { events: 9999, bytes: 9_999_999, began: 0, signals: 9999, suggested: true }
+  const size = { events: 9999, bytes: 9_999_999 }
+  const history = { ...size, atLastAction: size, began: 0, signals: 9999, suggested: true }
   expect(shouldContinueAsNew(waiting, history)).toBe(false)
   expect(shouldContinueAsNew(removeOutbound(waiting), history)).toBe(true)
 })

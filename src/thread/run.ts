@@ -46,6 +46,10 @@ export interface Run {
   readonly stop: 'run' | 'run_and_children' | null
   /** Operations of the activity that ended without an answer; left out: none. */
   readonly unacknowledged?: readonly string[]
+  /** Operations of this step and of later ones may be unacknowledged, too: an activity may have gone on by itself. */
+  readonly unacknowledgedStep?: number
+  /** An activity has done several actions of it, and may have done more than it could answer. */
+  readonly wentAhead?: true
   readonly phase: RunPhase
 }
 

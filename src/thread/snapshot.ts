@@ -139,7 +139,13 @@ function runSnapshot(control: ThreadControl, run: Run, since: Millis): ControlSn
     doing: doingOf(control),
     ...(taskQueue === null ? {} : { taskQueue }),
     since,
+    ...(mayBeAhead(control, run) && { mayBeAhead: true as const }),
   }
+}
+
+function mayBeAhead(control: ThreadControl, run: Run): boolean {
+  if (control.plan?.caps.stepsPerActivity === undefined || doingOf(control) === null) return false
+  return workAction(control, run).kind === 'callModel'
 }
 
 function toQueuedItem(entry: QueueEntry): QueuedItem<Millis> {

@@ -8,6 +8,7 @@ import type {
   ActivityOutboundCallsInterceptor,
   Logger,
 } from '@temporalio/worker'
+import { currentInput } from '../activities/temporal-activity.js'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/answer-problem.js'
@@ -43,7 +44,7 @@ function createGuard(store: Store, context: Context): ActivityInterceptors {
   const onInput = (given: unknown): void => void (input = given)
   return {
     inbound: guardActivity(store, context, onInput),
-    outbound: { getLogAttributes: threadLogAttributes(() => input) },
+    outbound: { getLogAttributes: threadLogAttributes(() => currentInput(context) ?? input) },
   }
 }
 

@@ -7,6 +7,7 @@ import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
+import { createAheadGate } from './ahead-gate.js'
 import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
@@ -25,13 +26,22 @@ import { isPostgres } from '../store/postgres/postgres-place.js'
  * @throws ConfigError for options that cannot work, StoreError for a place that cannot be used
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const { registry, store: location, env, limits, failureText, workflows = true, ...given } = options
+  const {
+    registry,
+    store: location,
+    env,
+    limits,
+    runAhead,
+    failureText,
+    workflows = true,
+    ...given
+  } = options
   checkRegistry(registry)
   checkFailureText(failureText)
   const temporal = temporalOptions(given)
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
-  const caps = runCaps(limits)
+  const caps = runCaps(limits, runAhead)
   const values = instanceEnv(env)
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
@@ -72,11 +82,13 @@ async function createConnected(
     await thread.store.close()
     await target?.connection.close()
   }
+  const gate = createAheadGate()
+  const { mayRunAhead } = gate
   try {
     return await Worker.create({
-      ...threadWorkerOptions(thread, { ...defaults, ...temporal }),
+      ...threadWorkerOptions({ ...thread, mayRunAhead }, { ...defaults, ...temporal }),
       // The first plugin is the outermost: the store closes when everything else has ended.
-      plugins: [leaseAndClose(thread.store, close), ...(temporal.plugins ?? [])],
+      plugins: [leaseAndClose(thread.store, gate, close), ...(temporal.plugins ?? [])],
     })
   } catch (error) {
     await target?.connection.close()
@@ -89,13 +101,18 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
 }
 
 /** The store is open, and the worker beats in it, while the worker runs. */
-function leaseAndClose(store: Store, close: () => Promise<void>): WorkerPlugin & BundlerPlugin {
+function leaseAndClose(
+  store: Store,
+  gate: ReturnType<typeof createAheadGate>,
+  close: () => Promise<void>,
+): WorkerPlugin & BundlerPlugin {
   return {
     name: 'everthread',
     configureBundler: bundleThreads,
     async runWorker(worker, next) {
       // A running worker refuses a second run and goes on: that refusal must not close its store.
       if (worker.getState() !== 'INITIALIZED') return next(worker)
+      gate.watch(worker)
       try {
         await withLease(store, worker, () => next(worker))
       } finally {

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.js'
 import { checkRegistry } from './create-worker.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { withoutUndefined } from '../protocol/values.js'
+import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
 import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
@@ -37,7 +38,7 @@ export class EverthreadPlugin extends SimplePlugin {
   }
 
   override runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
-    return this.#thread.run((store) => withLease(store, worker, () => next(worker)))
+    return this.#thread.run(worker, (store) => withLease(store, worker, () => next(worker)))
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
@@ -53,7 +54,7 @@ export class EverthreadPlugin extends SimplePlugin {
 /** A worker of threads whose store is open while it runs. */
 interface RunningThreadWorker extends ThreadWorker {
   readonly workflows: boolean
-  run(work: (store: Store) => Promise<void>): Promise<void>
+  run(worker: Worker, work: (store: Store) => Promise<void>): Promise<void>
 }
 
 /** @throws ConfigError for options that cannot work */
@@ -62,24 +63,28 @@ function createThreadWorker({
   store: location,
   env,
   limits,
+  runAhead,
   failureText,
   workflows = true,
 }: ThreadOptions): RunningThreadWorker {
   checkRegistry(registry)
   checkFailureText(failureText)
   const values = instanceEnv(env)
+  const gate = createAheadGate()
   let opened: Store | undefined
   return {
     registry,
-    caps: runCaps(limits),
+    caps: runCaps(limits, runAhead),
     env: values,
     failureText,
+    mayRunAhead: gate.mayRunAhead,
     workflows,
     get store() {
       if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
       return opened
     },
-    async run(work) {
+    async run(worker, work) {
+      gate.watch(worker)
       warnOfRegistry(registry)
       const store = await shareStore(location)
       try {

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { VersioningBehavior, WorkerDeploymentVersion } from '@temporalio/common'
 import type { WorkerOptions } from '@temporalio/worker'
+import type { ActivityDependencies } from '../activities/activity.js'
 import { createActivities } from '../activities/index.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
-import type { RunCaps } from '../protocol/plan.js'
+import type { RunAhead, RunCaps } from '../protocol/plan.js'
 import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
@@ -15,7 +16,7 @@ import { activityInterceptor } from './activity-interceptor.js'
 import { noteSecretsOfEnv } from './worker-warnings.js'
 import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
-export interface ThreadWorker {
+export interface ThreadWorker extends Pick<ActivityDependencies, 'mayRunAhead'> {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
@@ -122,7 +123,14 @@ export interface ThreadOptions {
   /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
   readonly env?: InstanceEnv
   /** Hard caps above the limits of agents. @default 250 steps a run, 100 session turns, 8 equal tool errors */
-  readonly limits?: Partial<RunCaps>
+  readonly limits?: Partial<Omit<RunCaps, 'stepsPerActivity'>>
+  /**
+   * True: one activity does up to 10 steps of a run, model calls and function tools, one after another; a number: so many. A step
+   * costs a fraction of the time and of Temporal's actions then, and the calls are no activities of their own in the Temporal UI
+   * (docs/guide/workers.md). An agent's own `runAhead` counts more.
+   * @default false
+   */
+  readonly runAhead?: RunAhead
   /**
    * The text that the end user of a thread reads when a run ends without an answer: one text, or a function of the failure that
    * returns one. The log and `everthread inspect` show the cause in any case.

@@ -16,15 +16,9 @@ import type { FailureCause, StoreStopInput } from '../protocol/end-activities.js
 import { hasFailureType } from '../protocol/failures.js'
 import type { StoreAnswer } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
-import {
-  markUnacknowledged,
-  recordRefusedAnswer,
-  listOperations,
-  clearResumed,
-  adoptStore,
-} from '../thread/apply.js'
+import { acknowledge, listOperations, markUnacknowledged, recordRefusedAnswer } from '../thread/apply.js'
 import type { ThreadControl } from '../thread/control.js'
-import { factsToSend, forgetSentFacts, hasStored, keepUnansweredFacts } from '../thread/facts.js'
+import { factsToSend, keepUnansweredFacts } from '../thread/facts.js'
 import { isResumed } from '../thread/run.js'
 import type { ThreadHost } from './thread-host.js'
 
@@ -66,11 +60,20 @@ interface Call<N extends Name> {
   /** @default the thread's own */
   readonly taskQueue?: string | null
   readonly input: Omit<Input<N>, keyof ActivityInput>
+  /** The step from which the activity may go on by itself. */
+  readonly aheadFrom?: number | undefined
 }
 
 /** The outcome of an activity: its answer, an interruption without one, or a failure for good. */
 type Called<N extends Name> =
-  | { readonly kind: 'answered'; readonly answer: Answer<N> }
+  | {
+      readonly kind: 'answered'
+      readonly answer: Answer<N>
+      /** The state that the activity got. */
+      readonly sent: ThreadControl
+      /** What came meanwhile. */
+      readonly received: ReturnType<ThreadHost['endAction']>
+    }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'failed'; readonly failure: FailureCause }
 
@@ -97,29 +100,42 @@ export async function callActivity<N extends Name>(host: ThreadHost, call: Call<
   const called = isRepeated(host, call, first)
     ? await attempt(host, call, repeatInput(call.name, input))
     : first
+  const received = host.endAction()
   // An earlier attempt may have committed what the answer for a terminated thread does not have.
   if (called.kind !== 'answered' || called.answer.type === 'terminated') {
-    host.update((current) => markUnacknowledged(current, listOperations(call.name, input)))
+    const operations = listOperations(call.name, input)
+    host.update((current) => markUnacknowledged(current, operations, call.aheadFrom))
     if (stores) host.update((current) => keepUnansweredFacts(current, control, base.now))
   }
   if (called.kind !== 'answered') return called
-  if (stores && hasStored(called.answer)) host.update((current) => forgetSentFacts(current, control))
-  if (isOfStep(call.name)) host.update(clearResumed)
-  return called
+  const { answer } = called
+  const acknowledged = { answer, storesFacts: stores, isOfStep: isOfStep(call.name) }
+  host.update((current) => acknowledge(current, control, acknowledged))
+  return { ...called, sent: control, received }
 }
 
-async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: Input<N>): Promise<Called<N>> {
+/** The outcome of one attempt. */
+type Attempted<N extends Name> =
+  | { readonly kind: 'answered'; readonly answer: Answer<N> }
+  | Exclude<Called<N>, { readonly kind: 'answered' }>
+
+async function attempt<N extends Name>(
+  host: ThreadHost,
+  call: Call<N>,
+  input: Input<N>,
+): Promise<Attempted<N>> {
   const start = (): Promise<Answer<N>> => attemptInOwnStore(host, call, input)
   try {
     const answer = await (call.interruptedBy === null
       ? start()
-      : host.cancellable(start, { by: call.interruptedBy, onInterrupt: (by) => storeStop(host, by) }))
+      : host.cancellable(start, {
+          by: call.interruptedBy,
+          onInterrupt: (by) => storeStop(host, { by }),
+          ...(mayDoSteps(host, call) && { onNews: () => storeNews(host, call.name, input) }),
+        }))
     const problem = answerProblem(call.name, answer, input)
-    if (problem === undefined) {
-      host.update((current) => adoptStore(current, answer))
-      return { kind: 'answered', answer }
-    }
-    host.update((current) => recordRefusedAnswer(current, { activity: call.name, problem, asked: input }))
+    if (problem === undefined) return { kind: 'answered', answer }
+    host.receive((current) => recordRefusedAnswer(current, { activity: call.name, problem, asked: input }))
     return wasInterrupted(host, call) || isStopped(host, call)
       ? { kind: 'interrupted' }
       : { kind: 'failed', failure: 'no_answer' }
@@ -135,11 +151,22 @@ async function attempt<N extends Name>(host: ThreadHost, call: Call<N>, input: I
 /** Nobody waits for it: the activity in flight hears of its cancellation with a heartbeat, too. */
 const STORE_STOP_TIMEOUT = 30_000
 
+/** Whether the activity may do several steps; before the first plan of a thread the workflow does not know. */
+function mayDoSteps<N extends Name>({ control: { plan } }: ThreadHost, { aheadFrom }: Call<N>): boolean {
+  return aheadFrom !== undefined && (plan === null || plan.caps.stepsPerActivity !== undefined)
+}
+
+function storeNews<N extends Name>(host: ThreadHost, name: N, input: Input<N>): void {
+  const operation = listOperations(name, input).at(-1)
+  if (operation !== undefined) storeStop(host, { by: 'news', operation })
+}
+
 /**
- * Stores that the activity in flight is interrupted: it hears of that at once, as its heartbeats are rare. This activity runs
- * beside the other one, and is no action of the thread: it changes nothing that an action reads (T1).
+ * Stores that the activity in flight is interrupted, or that an item without a row waits: it hears of that at once, as its
+ * heartbeats are rare. This activity runs beside the other one, and is no action of the thread: it changes nothing that an
+ * action reads (T1).
  */
-function storeStop({ control, level }: ThreadHost, by: StoreStopInput['by']): void {
+function storeStop({ control, level }: ThreadHost, told: Pick<StoreStopInput, 'by' | 'operation'>): void {
   const input: StoreStopInput = {
     level,
     threadId: control.threadId,
@@ -147,12 +174,12 @@ function storeStop({ control, level }: ThreadHost, by: StoreStopInput['by']): vo
     now: Date.now(),
     run: control.run?.number ?? control.runs,
     facts: [],
-    by,
+    ...told,
   }
   const { [ACTIVITIES.storeStop]: store } = proxyActivities<Record<string, ThreadActivities['storeStop']>>({
     scheduleToCloseTimeout: STORE_STOP_TIMEOUT,
     retry: { initialInterval: RETRY_FIRST, backoffCoefficient: RETRY_GROWTH },
-    summary: by,
+    summary: told.by,
   })
   // A cancellation of the workflow, which may be the cause, does not cancel it.
   void CancellationScope.nonCancellable(async () => store?.(input)).catch(() => undefined)
@@ -161,7 +188,7 @@ function storeStop({ control, level }: ThreadHost, by: StoreStopInput['by']): vo
 /** Activities that are repeated after a failure for good. For model calls, effects and settles it is taken as intended. */
 const REPEATED: ReadonlySet<Name> = new Set(['executeTool', 'completeCall', 'prepareChild', 'prepareMessage'])
 
-function isRepeated<N extends Name>(host: ThreadHost, call: Call<N>, called: Called<N>): boolean {
+function isRepeated<N extends Name>(host: ThreadHost, call: Call<N>, called: Attempted<N>): boolean {
   if (called.kind !== 'failed' || isStopped(host, call)) return false
   return called.failure === 'no_answer' || (called.failure === 'failed' && REPEATED.has(call.name))
 }

@@ -26,7 +26,6 @@ import {
   initialControl,
   reopenThread,
   restore,
-  restsAtBound,
   shouldContinueAsNew,
 } from '../thread/continue-as-new.js'
 import type { CarriedControl, HistoryFacts } from '../thread/continue-as-new.js'
@@ -75,7 +74,7 @@ async function run(host: ThreadHost): Promise<Close> {
     host.update((control) => advance(applyDueTimes(resumePostponed(control, now), now)))
     // Nothing is in flight, every update is answered, and nothing is awaited from here to the next action: a signal that
     // came in between would be lost, or not noticed.
-    if (continuesAsNew(host)) await goOnAsNew(host)
+    if (shouldContinueAsNew(host.control, historyFacts(host))) await goOnAsNew(host)
     const action = nextAction(host.control)
     if (action.kind === 'close') {
       // Lists in Temporal show how the thread ended.
@@ -86,12 +85,6 @@ async function run(host: ThreadHost): Promise<Close> {
     showStatus(host)
     await perform(host, action)
   }
-}
-
-function continuesAsNew(host: ThreadHost): boolean {
-  const { control } = host
-  const history = historyFacts(host)
-  return shouldContinueAsNew(control, history) || restsAtBound(control, history)
 }
 
 function goOnAsNew({ control }: ThreadHost): Promise<never> {
@@ -117,6 +110,7 @@ function historyFacts(host: ThreadHost): HistoryFacts {
   return {
     events: historyLength,
     bytes: historySize,
+    atLastAction: host.atLastAction,
     began: host.began,
     signals: host.signals,
     suggested: continueAsNewSuggested,
@@ -201,7 +195,7 @@ function createAlarm(host: ThreadHost): Alarm {
   const ring = (): void => {
     timer = null
     const now = Date.now()
-    host.update((control) => applyDueTimes(control, now))
+    host.receive((control) => applyDueTimes(control, now))
     set(nextDueAt(host.control, now))
   }
   return { set }

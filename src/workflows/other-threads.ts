@@ -239,7 +239,8 @@ async function awaitClose(
   handle: ChildWorkflowHandle<ThreadWorkflow>,
 ): Promise<void> {
   const status = await handle.result().then(() => 'completed', closeStatus)
-  host.update((control) => applyChildClose(control, { reference, status }, Date.now()))
+  const now = Date.now()
+  host.receive((control) => applyChildClose(control, { reference, status }, now))
 }
 
 function closeStatus(error: unknown): string {

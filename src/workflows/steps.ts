@@ -1,40 +1,30 @@
 import { ActivityFailure, CancelledFailure, proxyActivities } from '@temporalio/workflow'
 
-import type {
-  ActivityInput,
-  CallInput,
-  CompleteCallAnswer,
-  DrainItem,
-  ExecuteToolAnswer,
-  PrepareChildAnswer,
-  PrepareMessageAnswer,
-  RemoteCallInput,
-} from '../protocol/activities.js'
+import type { RemoteCallInput } from '../protocol/activities.js'
 import { idempotencyKeyOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { modelOf } from '../protocol/plan.js'
 import { planOf } from '../thread/advance.js'
-import { applyActivityFailure, applyEnd, applyTermination, applyWait } from '../thread/apply.js'
+import { aheadOf, applyAllAhead, markAhead, restsWithFacts } from '../thread/ahead.js'
+import { applyActivityFailure, applyTermination } from '../thread/apply.js'
 import {
-  applyCallResult,
-  applyPendingCall,
-  applyRemoteCall,
   applyFrameAnswer,
-  beginFrame,
-  applyToolKind,
   applyRemoteReturn,
+  applyToolAnswer,
+  beginFrame,
+  callInput,
+  toolInput,
+  toolTimeout,
 } from '../thread/call-answers.js'
 import { locateInStep } from '../thread/calls.js'
-import { applyPreparedChildren, applyPreparedMessage } from '../thread/child-calls.js'
 import { countChildren } from '../thread/children.js'
-import type { QueueEntry, ThreadControl } from '../thread/control.js'
-import { leaveTurn } from '../thread/facts.js'
-import { applyModelAnswer, forgetRevival } from '../thread/model-answers.js'
+import { applyModelAnswer, beginModelCall, modelInput } from '../thread/model-answers.js'
 import type { Action, CallWork } from '../thread/next-action.js'
 import { endingOf } from '../thread/run.js'
 import type { CallIn } from '../thread/run.js'
 import { taskQueueOf } from '../thread/snapshot.js'
 import { activityOptions, callActivity } from './activities.js'
+import { settle } from './settle.js'
 import type { ThreadHost } from './thread-host.js'
 
 /** A worker that dies or fails again and again is retried for some two minutes. */
@@ -83,16 +73,15 @@ export function performStep(host: ThreadHost, action: StepAction): Promise<void>
   }
 }
 
-/** Phases 1 to 4 of a step: it drains the queue as it is now; items that come during the call wait for the next step. */
+/** Phases 1 to 4 of a step, and what its activity does ahead. */
 async function callModel(
   host: ThreadHost,
   action: Extract<Action, { readonly kind: 'callModel' }>,
 ): Promise<void> {
-  const { run, side, asked, toolFirst, drain, response } = action
-  // A message made the other side act.
-  if (side !== run.side) host.update((control) => leaveTurn(control, null))
-  host.update((control) => forgetRevival(control, drain))
+  const { run, side } = action
+  host.update((control) => beginModelCall(control, action))
   const { control } = host
+  const ahead = aheadOf(control, action)
   const plan = run.planning === 'known' ? planOf(control) : null
   const called = await callActivity(host, {
     name: 'callModel',
@@ -100,47 +89,21 @@ async function callModel(
     summary: `${control.agent}: step ${run.steps + 1}${plan === null ? '' : `, model ${modelOf(plan, side)}`}`,
     interruptedBy: 'stop',
     taskQueue: taskQueueOf(control, action),
-    input: {
-      step: run.steps + 1,
-      side,
-      agent: control.agent,
-      plan: plan?.digest ?? null,
-      knownPlan: control.plan?.digest ?? null,
-      toolFirst,
-      frame: null,
-      trigger: run.began === 'not_yet' ? run.trigger : null,
-      sideStarts: run.turn.kind === 'starting' || side !== run.side,
-      asked,
-      // A queued tool goes first: the step behind it looks.
-      activated: toolFirst || control.activated.includes(side),
-      wordless: run.turn.kind === 'starting' && run.turn.wordless && side === run.side,
-      drain: drain.flatMap(drainItem),
-      start: control.registered ? null : control.start,
-      createdAt: control.createdAt,
-      ...(run.activations !== undefined && { activations: run.activations }),
-      ...(run.idleCalls !== undefined && { idleCalls: run.idleCalls }),
-      ...(run.planning === 'moved' && { moved: true }),
-      ...(response !== undefined && { response }),
-    },
+    input: { ...modelInput(control, action), ...(ahead !== undefined && { ahead }) },
+    ...(ahead !== undefined && { aheadFrom: run.steps + 1 }),
   })
   if (called.kind !== 'answered') return applyMissingAnswer(host, called)
-  const { answer } = called
-  host.update((current) =>
-    answer.type === 'terminated'
-      ? applyTermination(current)
-      : applyModelAnswer(current, action, answer, Date.now()),
-  )
-}
-
-function drainItem(entry: QueueEntry): DrainItem[] {
-  if (entry.kind === 'child_closed') {
-    const { kind, id, reference, status } = entry
-    return [{ kind, id, reference, status }]
+  const { answer, sent: begun, received } = called
+  const now = Date.now()
+  const pairs = 'ahead' in answer ? (answer.ahead ?? []) : []
+  if (pairs.length > 0) {
+    host.update((waiting) => applyAllAhead({ waiting, received, begun, action, answer, pairs }, now))
+    if (restsWithFacts(host.control)) await settle(host, { ending: null, close: null })
+    return
   }
-  if (entry.kind === 'group') return [{ kind: 'group', id: entry.id }]
-  if (entry.kind !== 'message' && entry.kind !== 'report') return []
-  const inline = entry.kind === 'message' ? entry.inline : undefined
-  return [{ kind: 'message', id: entry.id, ...(inline === undefined ? {} : { inline }) }]
+  if (answer.type === 'terminated') return host.update(applyTermination)
+  host.update((current) => applyModelAnswer(current, action, answer, now))
+  if (ahead !== undefined) host.update(markAhead)
 }
 
 /** The model call of a prompt that was called as a tool; its calls nest in that tool call. */
@@ -192,26 +155,16 @@ async function executeTool(
   host: ThreadHost,
   work: Extract<Action, { readonly kind: 'executeTool' }>,
 ): Promise<void> {
-  const { call } = work
+  const { control } = host
   const called = await callActivity(host, {
     name: 'executeTool',
-    limit: timeLimit(work),
-    summary: `tool ${call.name}`,
+    limit: toolTimeout(work),
+    summary: `tool ${work.call.name}`,
     interruptedBy: 'stop',
-    taskQueue: taskQueueOf(host.control, work),
-    input: {
-      response: null,
-      ...callInput(host, work),
-      ...(call.tool?.kind === 'function' && { moved: true }),
-    },
+    taskQueue: taskQueueOf(control, work),
+    input: toolInput(control, work),
   })
-  applyAnswer(host, call.id, called)
-}
-
-/** The limit of a queued tool is not in the plan: the activity knows it, and applies it. */
-function timeLimit({ call, tool }: CallWork): number {
-  if (tool?.kind === 'function') return tool.timeout
-  return call.queued ? LIMITS.scheduleToClose : LIMITS.toolTimeout
+  applyAnswer(host, work.call.id, called)
 }
 
 /** The first half of a subagent call; its children are started next. */
@@ -223,7 +176,7 @@ async function prepareChild(host: ThreadHost, work: CallWork): Promise<void> {
     summary: `prepare ${work.call.name}`,
     interruptedBy: null,
     input: {
-      ...callInput(host, work),
+      ...callInput(control, work),
       children: control.childrenInAll,
       open: countChildren(control),
     },
@@ -238,7 +191,7 @@ async function prepareMessage(host: ThreadHost, work: CallWork): Promise<void> {
     limit: 0,
     summary: `prepare ${work.call.name}`,
     interruptedBy: null,
-    input: callInput(host, work),
+    input: callInput(host.control, work),
   })
   applyAnswer(host, work.call.id, called)
 }
@@ -253,34 +206,10 @@ async function completeCall(
     limit: 0,
     summary: `complete ${work.call.name}`,
     interruptedBy: null,
-    input: { ...callInput(host, work), by },
+    input: { ...callInput(host.control, work), by },
   })
   applyAnswer(host, work.call.id, called)
 }
-
-function callInput({ control }: ThreadHost, work: CallWork): Omit<CallInput, keyof ActivityInput> {
-  const { run, step, call, promptPath, depth } = work
-  const response = call.state === 'open' ? call.response : undefined
-  const { isFirst, isLast } = locateInStep(step, call)
-  return {
-    step: step.number,
-    side: step.side,
-    agent: control.agent,
-    plan: planOf(control).digest,
-    callId: call.id,
-    name: call.name,
-    promptPath,
-    depth,
-    queued: call.queued === true,
-    handedOff: step.handOff !== null,
-    sideSteps: run.sideSteps,
-    first: isFirst && step.phase === 4,
-    last: isLast,
-    ...(response !== undefined && { response }),
-  }
-}
-
-type Answer = ExecuteToolAnswer | PrepareChildAnswer | PrepareMessageAnswer | CompleteCallAnswer
 
 function applyAnswer(
   host: ThreadHost,
@@ -289,31 +218,8 @@ function applyAnswer(
 ): void {
   if (called.kind !== 'answered') return applyMissingAnswer(host, called)
   const { answer } = called
-  host.update((control) => applyToolAnswer(control, callId, answer))
-}
-
-function applyToolAnswer(control: ThreadControl, callId: string, answer: Answer): ThreadControl {
   const now = Date.now()
-  switch (answer.type) {
-    case 'result':
-      return applyCallResult(control, callId, answer, now)
-    case 'remote':
-      return applyRemoteCall(control, callId, answer)
-    case 'kind':
-      return applyToolKind(control, callId, answer.tool)
-    case 'children':
-      return applyPreparedChildren(control, callId, answer, now)
-    case 'message':
-      return applyPreparedMessage(control, callId, answer, now)
-    case 'pending':
-      return applyPendingCall(control, callId, answer, now)
-    case 'wait':
-      return applyWait(control, answer, null)
-    case 'end':
-      return applyEnd(control, answer, now)
-    case 'terminated':
-      return applyTermination(control)
-  }
+  host.update((control) => applyToolAnswer(control, callId, answer, now))
 }
 
 /**

@@ -25,18 +25,20 @@ import {
   acceptStop,
   acceptTool,
   acceptUnknownSignal,
+  gotItemWithoutRow,
 } from '../thread/inbox.js'
-import type { StoreStopInput } from '../protocol/end-activities.js'
 import { acceptOperations, removeQueuedItem, removalRefusal } from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 
 /** `stop` cancels what a stop interrupts; `terminate` cancels everything. */
-type Interruption = StoreStopInput['by']
+type Interruption = 'stop' | 'terminate'
 
 interface Interruptible {
   readonly by: Interruption
   /** Called once, when the work is cancelled. */
   readonly onInterrupt?: (by: Interruption) => void
+  /** Called once, when an item comes that has no row in the store: the work is to go on no further. */
+  readonly onNews?: () => void
 }
 
 /** The mutable cell of one Temporal run: the control state, what is in flight, what was shown. */
@@ -45,19 +47,31 @@ export interface ThreadHost {
   readonly level: number
   /** Bytes of its history when this Temporal run began. */
   readonly began: number
+  /** Its history when the last action began. */
+  readonly atLastAction: { readonly events: number; readonly bytes: number }
   /** Signals and updates that this Temporal run took. */
   readonly signals: number
   /** When the action under way began, in milliseconds. */
   readonly since: Millis
-  /** Changes the control state. */
-  update(change: (control: ThreadControl) => ThreadControl): void
+  /** Changes the control state by the thread's own work. */
+  update(change: Change): void
+  /** Changes it by what comes from outside, at any time; while an action is under way, the change is remembered. */
+  receive(change: Change): void
   countSignal(): void
   /** Runs something that a stop or terminate may cancel. */
   cancellable<T>(work: () => Promise<T>, interruptible: Interruptible): Promise<T>
   /** Cancels the work in flight, if this interrupts it. */
   interrupt(by: Interruption): void
+  /** Tells the work in flight that an item without a row waits. */
+  tellNews(): void
+  /** An action that gets the state as it is now begins. */
   beginAction(now: Millis): void
+  /** It has ended; returns what was received meanwhile, in order. */
+  endAction(): readonly Change[]
 }
+
+/** A change of the control state. It is applied again where an activity has done more than its workflow knew. */
+type Change = (control: ThreadControl) => ThreadControl
 
 /** The host of this Temporal run, with all handlers registered: it is created before the first await. */
 export function createThreadHost(initial: ThreadControl, level: number, root: CancellationScope): ThreadHost {
@@ -69,17 +83,21 @@ export function createThreadHost(initial: ThreadControl, level: number, root: Ca
 
 function createCell(initial: ThreadControl, level: number): ThreadHost {
   const began = workflowInfo().historySize
+  let atLastAction = readHistory()
   let control = initial
   let signals = 0
   let since = Date.now()
-  let inFlight: Interruptible | null = null
-  let scope: CancellationScope | null = null
+  let received: Change[] | null = null
   return {
+    ...createInterruption(),
     get control() {
       return control
     },
     get signals() {
       return signals
+    },
+    get atLastAction() {
+      return atLastAction
     },
     get since() {
       return since
@@ -89,9 +107,31 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
     update: (change) => {
       control = change(control)
     },
+    receive: (change) => {
+      control = change(control)
+      received?.push(change)
+    },
     countSignal: () => {
       signals += 1
     },
+    beginAction: (now) => {
+      since = now
+      atLastAction = readHistory()
+      received = []
+    },
+    endAction: () => {
+      const changes = received ?? []
+      received = null
+      return changes
+    },
+  }
+}
+
+/** What is in flight, and may be interrupted. */
+function createInterruption(): Pick<ThreadHost, 'cancellable' | 'interrupt' | 'tellNews'> {
+  let inFlight: Interruptible | null = null
+  let scope: CancellationScope | null = null
+  return {
     // One scope serves until it is cancelled, since each new one would stay in memory with the run's root scope.
     cancellable: (work, interruptible) => {
       if (scope === null || scope.consideredCancelled) scope = new CancellationScope({ cancellable: true })
@@ -108,10 +148,18 @@ function createCell(initial: ThreadControl, level: number): ThreadHost {
       scope.cancel()
       inFlight.onInterrupt?.(by)
     },
-    beginAction: (now) => {
-      since = now
+    tellNews: () => {
+      const { onNews } = inFlight ?? {}
+      if (inFlight === null || onNews === undefined) return
+      inFlight = { ...inFlight, onNews: () => undefined }
+      onNews()
     },
   }
+}
+
+function readHistory(): ThreadHost['atLastAction'] {
+  const { historyLength, historySize } = workflowInfo()
+  return { events: historyLength, bytes: historySize }
 }
 
 type Accept = (control: ThreadControl, input: unknown, now: Millis) => ThreadControl
@@ -138,7 +186,10 @@ function takeMessages(host: ThreadHost, root: CancellationScope): void {
   setDefaultSignalHandler((name, input) => {
     host.countSignal()
     const accept = ACCEPT.get(name) ?? acceptUnknownSignal
-    host.update((control) => accept(control, input, Date.now()))
+    const now = Date.now()
+    const before = host.control
+    host.receive((control) => accept(control, input, now))
+    if (gotItemWithoutRow(before, host.control)) host.tellNews()
     const { terminating, run } = host.control
     if (terminating) host.interrupt('terminate')
     else if (run !== null && run.stop !== null) host.interrupt('stop')
@@ -149,7 +200,7 @@ function takeMessages(host: ThreadHost, root: CancellationScope): void {
 /** T8: a cancellation in the first task of a run counts before the run acts, or it would continue as new without it. */
 function interruptOnCancel(host: ThreadHost, root: CancellationScope): void {
   const terminate = (): void => {
-    host.update((control) => ({ ...control, terminating: true }))
+    host.receive((control) => ({ ...control, terminating: true }))
     host.interrupt('terminate')
   }
   if (root.consideredCancelled) terminate()
@@ -170,7 +221,8 @@ function takeAnswers(host: ThreadHost): void {
     respondUpdate,
     (answer) => {
       host.countSignal()
-      host.update((control) => applyResponse(control, answer, Date.now()))
+      const now = Date.now()
+      host.receive((control) => applyResponse(control, answer, now))
     },
     {
       validator: (answer) => {
@@ -183,7 +235,7 @@ function takeAnswers(host: ThreadHost): void {
     removeQueuedUpdate,
     (item) => {
       host.countSignal()
-      host.update((control) => removeQueuedItem(control, item))
+      host.receive((control) => removeQueuedItem(control, item))
     },
     {
       validator: (item) => {

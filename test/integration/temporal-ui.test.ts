@@ -67,8 +67,8 @@ test('summaries name agent, step, model and tool', async () => {
     'prepare research',
     'research',
     'complete research',
+    // It also stores the end of the run.
     'clerk: step 2, model chat',
-    'end of run',
   ])
   const [child] = await fixture.childrenOf(thread.threadId)
   expect(await userMetadata(child ?? '', 'summary')).toEqual([

@@ -89,6 +89,8 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   ...['prepareMessage pending', 'prepareMessage wait', 'prepareMessage end'],
   ...['completeCall', 'prepareChild', 'prepareMessage', 'runEffect'].map((name) => `${name} terminated`),
   'postpone_messages',
+  // The model call has stored that end: its answer has only the operation of the settle.
+  'max_session_turns',
 ])
 
 test('T11 every activity, signal and update of the protocol is in a history', () => {

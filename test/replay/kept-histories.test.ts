@@ -30,7 +30,7 @@ test('T11 what a version skipped stays skipped on replay', async () => {
     const activities = events.flatMap((event) =>
       isOf(event, 'ACTIVITY_TASK_SCHEDULED') ? [activityOf(event)] : [],
     )
-    // Two answered messages, and nothing for what was not known.
+    // Two answered messages, warnings that came meanwhile, and nothing else for what was not known.
     expect(new Set(activities)).toEqual(new Set(['thread.callModel', 'thread.settle']))
     expect(attributesOf(events[0] ?? {})['workflowType']).toEqual({ name: 'agentThread' })
   }

@@ -41,6 +41,9 @@ export interface ChildLog {
 }
 
 /** One life of a child under whatever its parent, its users, its model, its store and its worker may do. */
+const SIZE = { events: 1, bytes: 1 }
+const HISTORY = { ...SIZE, atLastAction: SIZE, began: 0, signals: 1, suggested: false }
+
 export class RandomChild {
   control: ThreadControl
   readonly log: ChildLog = {
@@ -67,8 +70,7 @@ export class RandomChild {
     let left = events
     for (let turn = 0; turn < 3000; turn += 1) {
       this.#change(advance)
-      if (shouldContinueAsNew(this.control, { events: 1, bytes: 1, began: 0, signals: 1, suggested: false }))
-        this.#continueAsNew()
+      if (shouldContinueAsNew(this.control, HISTORY)) this.#continueAsNew()
       const action = nextAction(this.control)
       if (action.kind === 'close') return 'closed'
       if (action.kind === 'wait' && left === 0) return 'waits'

@@ -105,9 +105,10 @@ export class RandomThread {
 
   #history() {
     const suggested = this.#random.chance(0.1)
+    const size = { events: this.#random.below(400), bytes: this.#random.below(90_000) }
     return {
-      events: this.#random.below(400),
-      bytes: this.#random.below(90_000),
+      ...size,
+      atLastAction: size,
       began: 0,
       signals: this.#signals,
       suggested,

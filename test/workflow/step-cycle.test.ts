@@ -127,42 +127,45 @@ threeRuns(
       await thread.waitUntilIdle()
     })
 
-    test('SA-R-03.6 AR-TC.3 each result is stored before the next tool is scheduled', async () => {
-      const [storing, gate] = [createGate(), createGate()]
-      const threadId = `filer-${randomUUID()}`
-      held.set(threadId, storing.passed)
-      let worked = false
-      desk.script(threadId, {
-        chat: [
-          { toolCalls: [work, { name: 'other', args: { task: marked('sum') } }] },
-          { text: marked('Done') },
-        ],
-        tools: {
-          work: () => ((worked = true), { status: 'success', result: marked('first') }),
-          other: async () => (await gate.passed, { status: 'success', result: marked('second') }),
-        },
-      })
-      const message = marked('Hello')
-      const thread = await desk.env.threads.create({ agent: 'filer', id: threadId, message })
-      await until('the first result', () => worked)
-      // The tool is done, and its result is not stored: nothing follows, although the server answers.
-      expect((await thread.snapshot()).run?.doing).toContain('work')
-      expect(await toolResults(thread)).toEqual([])
-      expect(await toolsScheduled(threadId)).toBe(1)
-      storing.open()
-      await until('the second tool', async () => (await toolsScheduled(threadId)) === 2)
-      expect((await toolResults(thread)).map(({ content }) => content)).toEqual([marked('first')])
-      gate.open()
-      await thread.waitUntilIdle()
-      // Results are rows of their own: the text of the model has none of them.
-      expect((await transcript(thread)).map(({ role, content }) => [role, content])).toEqual([
-        ['user', message],
-        ['assistant', null],
-        ['tool', marked('first')],
-        ['tool', marked('second')],
-        ['assistant', marked('Done')],
-      ])
-    })
+    desk.ofActivities(
+      'SA-R-03.6 AR-TC.3 each result is stored before the next tool is scheduled',
+      async () => {
+        const [storing, gate] = [createGate(), createGate()]
+        const threadId = `filer-${randomUUID()}`
+        held.set(threadId, storing.passed)
+        let worked = false
+        desk.script(threadId, {
+          chat: [
+            { toolCalls: [work, { name: 'other', args: { task: marked('sum') } }] },
+            { text: marked('Done') },
+          ],
+          tools: {
+            work: () => ((worked = true), { status: 'success', result: marked('first') }),
+            other: async () => (await gate.passed, { status: 'success', result: marked('second') }),
+          },
+        })
+        const message = marked('Hello')
+        const thread = await desk.env.threads.create({ agent: 'filer', id: threadId, message })
+        await until('the first result', () => worked)
+        // The tool is done, and its result is not stored: nothing follows, although the server answers.
+        expect((await thread.snapshot()).run?.doing).toContain('work')
+        expect(await toolResults(thread)).toEqual([])
+        expect(await toolsScheduled(threadId)).toBe(1)
+        storing.open()
+        await until('the second tool', async () => (await toolsScheduled(threadId)) === 2)
+        expect((await toolResults(thread)).map(({ content }) => content)).toEqual([marked('first')])
+        gate.open()
+        await thread.waitUntilIdle()
+        // Results are rows of their own: the text of the model has none of them.
+        expect((await transcript(thread)).map(({ role, content }) => [role, content])).toEqual([
+          ['user', message],
+          ['assistant', null],
+          ['tool', marked('first')],
+          ['tool', marked('second')],
+          ['assistant', marked('Done')],
+        ])
+      },
+    )
 
     test('SA-R-03.7 stop conditions are judged after all results are stored', async () => {
       const { thread, chat } = await desk.start({
@@ -174,14 +177,13 @@ threeRuns(
       expect(chat.requests).toHaveLength(1)
     })
 
-    test('SA-R-05.3a KP-03.0 AR-TC.0 a function tool runs as an activity', async () => {
+    desk.ofActivities('SA-R-05.3a KP-03.0 AR-TC.0 a function tool runs as an activity', async () => {
       const { thread, chat } = await desk.start({ chat: [{ toolCalls: [work] }, { text: marked('Done') }] })
       await thread.waitUntilIdle()
       expect(activityNames(await desk.runs(thread.threadId))).toEqual([
         'thread.callModel',
         'thread.executeTool',
         'thread.callModel',
-        'thread.settle',
       ])
       expect(chat.requests[1]?.messages.at(-1)?.toolResults).toMatchObject([
         { name: 'work', text: marked('work done') },

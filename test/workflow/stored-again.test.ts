@@ -71,8 +71,12 @@ async function withUnstoredEnd(
     ...{ server: server.environment, registry: workflowDesk, models, tools, worker },
   })
   try {
-    const { chat } = script(id, { chat: () => ({ text: marked('Hi') }) })
-    const thread = await env.threads.create({ agent: 'clerk', id, message: marked('Hello') })
+    // A run that ends with a tool has a settle of its own.
+    const { chat } = script(id, {
+      chat: () => ({ toolCalls: [{ name: 'finish' }] }),
+      tools: { finish: () => ({ status: 'success' }) },
+    })
+    const thread = await env.threads.create({ agent: 'closer', id, message: marked('Hello') })
     await until('the failure', () => failed.length === 1)
     await work(env, thread, () => chat.requests.length)
   } finally {
@@ -98,7 +102,7 @@ test('T8 a terminate asks for the end of a run at once', () =>
   withUnstoredEnd('stored-at-once', async (env, thread) => {
     await thread.terminate()
     await until('the end', async () => (await runOf(env, thread.threadId))?.ended_at != null)
-    expect(await runOf(env, thread.threadId)).toMatchObject({ reason: 'stop_on_response' })
+    expect(await runOf(env, thread.threadId)).toMatchObject({ reason: 'stop_tool' })
   }))
 
 test('T8 a terminate while the end of a run fails to be stored asks again at once', async () => {
@@ -129,7 +133,7 @@ test('a thread that other stores have refused for a day waits on', async () => {
     expect(refused).toEqual(['thread.callModel'])
     expect(chat.requests).toHaveLength(1)
     const names = activityNames(await recordedRuns(env.threads.temporal, 'refused'))
-    expect(names).toEqual(['thread.callModel', 'thread.callModel', 'thread.settle'])
+    expect(names).toEqual(['thread.callModel', 'thread.callModel'])
   } finally {
     await env.close()
     await server.stop()

@@ -52,7 +52,7 @@ threeRuns((desk) => {
     await closed(thread.threadId)
     expect(aborted).toBe(true)
     const events = activityEvents(await desk.runs(thread.threadId))
-    expect(events).toContainEqual({ kind: 'cancel_requested', activity: 'thread.executeTool' })
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'cancel_requested' }))
     expect(await toolResults(thread)).toHaveLength(2)
     expect(chat.requests).toHaveLength(1)
     await assertEvents(thread, ['tool.started', 'run.cancelled', 'thread.closed'])

@@ -12,7 +12,7 @@ const draft = { text: marked('Draft') }
 const approve = { toolCalls: [{ name: 'approve', args: { summary: marked('Good') } }] }
 
 familyRuns((families) => {
-  test('SA-R-00.1 one run shows all five duties of a runtime', async () => {
+  families.ofActivities('SA-R-00.1 one run shows all five duties of a runtime', async () => {
     const family = await families.start({
       voices: {
         planner: [{ toolCalls: [{ name: 'plan' }, order] }, { text: marked('Done') }],

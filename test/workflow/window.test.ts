@@ -116,7 +116,7 @@ threeRuns((desk) => {
     }
   }
 
-  test('K-22 a length that the provider refuses is halved for good', async () => {
+  desk.ofActivities('K-22 a length that the provider refuses is halved for good', async () => {
     const { thread, chat } = await desk.start({
       message: null,
       chat: [...turn, ...turn, ...turn, ...turn, tooLong, tooLong, ...turn, ...turn],

@@ -173,6 +173,7 @@ const agentShape = z.strictObject({
   sideB: side.optional(),
   maxSessionTurns: count.optional(),
   providerPatience: z.int().nonnegative().optional(),
+  runAhead: z.union([z.boolean(), z.int().min(2)]).optional(),
   title: z.string().optional(),
   description: z.string().optional(),
   icon: z.string().optional(),

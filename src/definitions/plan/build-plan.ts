@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
-import type { Plan, PromptPlan, RunCaps, SidePlan, ToolPlan } from '../../protocol/plan.js'
+import type { Plan, PromptPlan, RunAhead, RunCaps, SidePlan, ToolPlan } from '../../protocol/plan.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
 import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
@@ -21,18 +21,35 @@ const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
  * The hard caps of a worker: its own limits, and the defaults for those that it does not set.
  * @throws ConfigError with each limit that is no whole number from 1
  */
-export function runCaps(limits: Partial<RunCaps> = {}): RunCaps {
+export function runCaps(
+  limits: Partial<Omit<RunCaps, 'stepsPerActivity'>> = {},
+  runAhead: RunAhead = false,
+): RunCaps {
   const problems = CAPS.flatMap((name) => {
     const value = limits[name]
     if (value === undefined || (Number.isInteger(value) && value >= 1)) return []
     return [`Expected limits.${name} to be a whole number from 1, got ${String(value)}.`]
   })
+  if (typeof runAhead !== 'boolean' && !(Number.isInteger(runAhead) && runAhead >= 2))
+    problems.push(`Expected runAhead to be true, false, or a whole number from 2, got ${String(runAhead)}.`)
   if (problems.length > 0) throw new ConfigError(problems)
   return {
+    ...stepsAhead(runAhead),
     stepsPerRun: limits.stepsPerRun ?? LIMITS.stepsPerRun,
     sessionTurns: limits.sessionTurns ?? LIMITS.sessionTurns,
     repeatedToolErrors: limits.repeatedToolErrors ?? LIMITS.repeatedToolErrors,
   }
+}
+
+function stepsAhead(runAhead: RunAhead): Pick<RunCaps, 'stepsPerActivity'> {
+  if (runAhead === false) return {}
+  return { stepsPerActivity: runAhead === true ? LIMITS.stepsPerActivity : runAhead }
+}
+
+/** The caps of an agent, which may say by itself whether it runs ahead. */
+function capsOf({ runAhead }: AgentDefinition, { stepsPerActivity, ...caps }: RunCaps): RunCaps {
+  if (runAhead !== undefined) return { ...caps, ...stepsAhead(runAhead) }
+  return stepsPerActivity === undefined ? caps : { ...caps, stepsPerActivity }
 }
 
 /**
@@ -63,7 +80,7 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
   )
   const plan = {
     ...agentFacts(agent, sideB),
-    caps,
+    caps: capsOf(agent, caps),
     sides: { a: sidePlan(agent.sideA), b: sideB === undefined ? null : sidePlan(sideB) },
     prompts: mapValues(prompts, (prompt) => promptPlan(registry, prompt)),
   }

@@ -246,7 +246,7 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   stops: {
     // Null for all runs.
-    columns: { id: 'id', thread_id: 'text', run: 'int?' },
+    columns: { id: 'id', thread_id: 'text', run: 'int?', operation: 'text?' },
   },
   workers: {
     columns: { id: 'text', identity: 'text', beats: 'big' },

@@ -1,6 +1,6 @@
 /**
- * Stops of a thread that its activity in flight is to hear of. They are news for activities: what a stop means for the thread
- * is decided by its workflow, which gets a signal.
+ * Stops of a thread that its activity in flight is to hear of, and items without a row that wait for it to end. They are for
+ * activities only: what they mean for the thread is decided by its workflow, which gets a signal.
  */
 import { noteStop } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
@@ -18,6 +18,32 @@ export async function storeStop(tx: Writer, { threadId, run }: StopKey): Promise
   if (await isOver(tx, { threadId, run })) return
   noteStop(tx, threadId)
   await tx.insertInto('stops').values({ thread_id: threadId, run }).execute()
+}
+
+interface NewsKey {
+  readonly threadId: string
+  readonly run: number
+  /** The operation with which the activity in flight began. */
+  readonly operation: string
+}
+
+/** Stores that something waits for the end of an activity that goes on by itself, unless its run has ended. */
+export async function storeNews(tx: Writer, { threadId, run, operation }: NewsKey): Promise<void> {
+  if (await isOver(tx, { threadId, run })) return
+  await tx.insertInto('stops').values({ thread_id: threadId, run, operation }).execute()
+}
+
+export async function isNewsStored(
+  db: Reader,
+  { threadId, operation }: Pick<NewsKey, 'threadId' | 'operation'>,
+): Promise<boolean> {
+  const news = await db
+    .selectFrom('stops')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('operation', '=', operation)
+    .executeTakeFirst()
+  return news !== undefined
 }
 
 /** A thread that is closed has no run that has not ended. */
@@ -39,7 +65,12 @@ export async function openRun(db: Reader, threadId: string): Promise<number | nu
 
 /** Whether this run is stopped; without a run, whether the thread is terminated. */
 export async function isStopStored(db: Reader, { threadId, run }: StopKey): Promise<boolean> {
-  const stops = await db.selectFrom('stops').select('run').where('thread_id', '=', threadId).execute()
+  const stops = await db
+    .selectFrom('stops')
+    .select('run')
+    .where('thread_id', '=', threadId)
+    .where('operation', 'is', null)
+    .execute()
   return stops.some((stop) => stop.run === null || stop.run === run)
 }
 

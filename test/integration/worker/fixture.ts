@@ -44,7 +44,10 @@ export interface Fixture {
 }
 
 interface Options extends Partial<
-  Pick<WorkerPlace, 'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk' | 'preload'>
+  Pick<
+    WorkerPlace,
+    'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk' | 'preload' | 'runAhead' | 'ownActivities'
+  >
 > {
   /** What the model says. @default what the integration desk's threads ask for */
   readonly answerer?: Answerer

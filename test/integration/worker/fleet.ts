@@ -10,6 +10,8 @@ export interface Fleet {
   dieAt(death: Death): void
   /** kill -9 to the process that works. */
   kill(): Promise<void>
+  /** Until the process that works has killed itself. */
+  waitForDeath(): Promise<void>
   /** Once it is dead, by a kill and nothing else, the next process works. */
   replaceDead(): Promise<void>
 }
@@ -21,6 +23,7 @@ export async function startFleet(fixture: Fixture): Promise<Fleet> {
   return {
     dieAt: (death) => working.dieAt(death),
     kill: () => working.kill(),
+    waitForDeath: () => working.gone.then(() => undefined),
     async replaceDead() {
       expect(await working.gone).toBe('SIGKILL')
       working = await next

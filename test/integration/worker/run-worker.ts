@@ -31,6 +31,10 @@ export interface WorkerPlace {
   /** Its agents and its deployment version. @default '1', and no deployment */
   readonly version?: string
   readonly deploymentName?: string
+  /** How many steps an activity does by itself. @default the end of its run only */
+  readonly runAhead?: number
+  /** Its activities are those of `createWorker`: it cannot die at a commit. */
+  readonly ownActivities?: boolean
   /** Loaded before anything else of the process. */
   readonly preload?: string
 }
@@ -47,6 +51,8 @@ export interface WorkerProcess {
   kill(): Promise<void>
   /** SIGTERM, as a deploy sends it. */
   shutDown(): Promise<void>
+  /** SIGTERM; resolves when it has begun to shut down. */
+  drain(): Promise<void>
   /** Resolves with the signal or exit code that ended it. */
   readonly gone: Promise<NodeJS.Signals | number>
 }
@@ -82,6 +88,11 @@ export async function startWorkerProcess(place: WorkerPlace): Promise<WorkerProc
     async kill() {
       child.kill('SIGKILL')
       await gone
+    },
+    async drain() {
+      const stopping = said('stopping')
+      child.kill('SIGTERM')
+      await stopping
     },
     async shutDown() {
       child.kill('SIGTERM')

@@ -24,8 +24,9 @@ const mortal: WorkerPlugin = {
   name: 'mortal',
   configureWorker: (options) => ({ ...options, activities: { ...options.activities, ...activities } }),
 }
+const caps = runCaps({}, place.runAhead)
 const store = await shareStore(place.store)
-const activities = createActivities({ registry, store: mortalStore(store, () => death), caps: runCaps() })
+const activities = createActivities({ registry, store: mortalStore(store, () => death), caps })
 
 const connection = await NativeConnection.connect({ address: place.address })
 const worker = await createWorker({
@@ -35,7 +36,8 @@ const worker = await createWorker({
   namespace: place.namespace,
   taskQueue: place.taskQueue,
   ...(place.workflows === false ? { workflows: false } : { workflowBundle: { codePath: place.codePath } }),
-  plugins: [mortal],
+  plugins: place.ownActivities === true ? [] : [mortal],
+  ...(place.runAhead !== undefined && { runAhead: place.runAhead }),
   shutdownGraceTime: place.graceTime,
   // Heartbeat timeouts are short here, and the SDK would let a heartbeat through after 80 % of one.
   maxHeartbeatThrottleInterval: '500ms',
@@ -53,6 +55,8 @@ process.on('message', (order: WorkerOrder) => {
   if (order.kind === 'die') death = order.at
   else void run()
 })
+// The runtime of the SDK shuts the worker down at the same signal.
+process.on('SIGTERM', () => process.send?.('stopping'))
 // A test that died leaves no worker behind.
 process.on('disconnect', () => process.exit())
 // Node writes the cache at an exit, which a killed process never comes to.

@@ -16,7 +16,7 @@ import type { WorkflowDesk } from '../../support/workflow-desk.js'
 import { closed, doing, idle, requestOf } from './scenario.js'
 import type { Scenarios } from './scenario.js'
 
-type Agent = 'clerk' | 'manager' | 'keeper' | 'capped' | 'closer' | 'teller'
+type Agent = 'hasty' | 'clerk' | 'manager' | 'keeper' | 'capped' | 'closer' | 'teller'
 
 export interface SingleThreads {
   readonly env: TestEnvironment<WorkflowDesk>
@@ -65,6 +65,28 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
         start('closer', { chat: [calls(call('give_up', { reason: marked('No way') }))] }),
         start('teller', { chat: [calls(call('close_case', summary))] }),
       ])
+    },
+
+    async 'steps-in-one-activity'() {
+      const gate = createGate()
+      let worked = 0
+      const thread = await start('hasty', {
+        chat: [calls(work, work), calls(work), calls(work), done, calls(work), done],
+        tools: {
+          work: async () => {
+            worked += 1
+            if (worked === 3) await gate.passed
+            return { status: 'success', result: marked('ok') }
+          },
+        },
+      })
+      await until('the third tool', () => worked === 3)
+      await thread.send(marked('Meanwhile'))
+      gate.open()
+      await idle(thread)
+      await thread.send(marked('And again'))
+      await idle(thread)
+      return [thread.threadId]
     },
 
     async 'calls-that-are-refused'() {

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { findRun } from '../../src/store/threads/runs.js'
+import { findThread } from '../../src/store/threads/threads.js'
+import { NOW } from './activity-desk.js'
+import { CLOSE, END, runSettle, settleInput, USAGE } from './settle-desk.js'
+import { success } from './tool-outcomes.js'
+import { works, withAhead, tool } from './ahead-desk.js'
+import type { AheadDesk } from './ahead-desk.js'
+
+describe('a settle of a run whose activity nobody heard of', () => {
+  const run = (desk: AheadDesk) => desk.store.read((db) => findRun(db, { threadId: 't', number: 1 }))
+  /** The workflow knows the first step only. */
+  const known = { unacknowledged: [tool(1)], unacknowledgedStep: 2 }
+
+  test('T9 counts its steps and usage, and returns what its tools have done', async () => {
+    const chat = works(9)
+    await withAhead({ chat, steps: 3 }, async (desk) => {
+      const { registry } = desk.with({
+        chat,
+        work: async (state) => {
+          if (chat.requests.length === 3) await state.queueMessage({ role: 'user', content: 'More.' })
+          return success('done')
+        },
+      })
+      await desk.go({ registry })
+      const answer = await runSettle(desk, settleInput({ ...known, end: { ...END, usage: USAGE } }))
+      expect(answer).toMatchObject({
+        ended: { reason: 'stopped', steps: 3 },
+        operations: [{ kind: 'queue_message', role: 'user' }],
+      })
+      const ended = await run(desk)
+      expect(ended).toMatchObject({ reason: 'stopped', outcome: 'cancelled', steps: 3 })
+      expect(ended?.usage?.inputTokens).toBeGreaterThan(USAGE.inputTokens)
+      // A settle that is asked for again has the same answer.
+      expect(await runSettle(desk, settleInput({ ...known, end: END }))).toMatchObject({
+        ended: { steps: 3 },
+      })
+    })
+  })
+
+  test('T9 leaves the end that it has stored', () =>
+    withAhead({ chat: works(1) }, async (desk) => {
+      await desk.go()
+      const answer = await runSettle(desk, settleInput(known))
+      expect(answer).toMatchObject({ ended: { reason: 'stop_on_response', steps: 2 } })
+      expect(await run(desk)).toMatchObject({ reason: 'stop_on_response', outcome: 'completed', steps: 2 })
+      expect(await desk.told('run.cancelled')).toEqual([])
+      expect(await desk.told('run.completed')).toHaveLength(1)
+    }))
+
+  test('T8 closes the thread behind the end that it has stored', () =>
+    withAhead({ chat: works(1) }, async (desk) => {
+      await desk.go()
+      const answer = await runSettle(desk, settleInput({ ...known, close: CLOSE }))
+      expect(answer).toMatchObject({ ended: { reason: 'stop_on_response', steps: 2 } })
+      const thread = await desk.store.read((db) => findThread(db, 't'))
+      expect(thread?.closed_at).toBe((NOW + 5) * 1000)
+      expect(await desk.told('thread.closed')).toHaveLength(1)
+      expect(await run(desk)).toMatchObject({ reason: 'stop_on_response' })
+    }))
+})
