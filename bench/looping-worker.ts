@@ -19,7 +19,8 @@ export interface LoopingWorker {
   readonly client: Client
   readonly taskQueue: string
   readonly stopwatch: Stopwatch
-  createThread(): Promise<ThreadHandle>
+  /** `ahead`: one activity does several of its steps. @default 'worker' */
+  createThread(agent?: 'worker' | 'ahead'): Promise<ThreadHandle>
   /** Sends a message and waits for the end of its turn. */
   takeTurn(thread: ThreadHandle, turn: Omit<Turn, 'ended'>): Promise<RunResult>
 }
@@ -52,7 +53,7 @@ export async function withLoopingWorker<T>(
       client,
       taskQueue,
       stopwatch,
-      createThread: () => threads.create({ agent: 'worker' }),
+      createThread: (agent = 'worker') => threads.create({ agent }),
       takeTurn: (thread, next) => takeTurn(turn, thread, next),
     }),
   )

@@ -1,4 +1,5 @@
 import type { PeerPlace } from '../peers/peer-orders.js'
+import { STEPS_AHEAD } from '../sides.js'
 
 /** The integrations, by the names that they have in figures and namespaces. */
 export const PEER_LOOPS = [
@@ -6,7 +7,11 @@ export const PEER_LOOPS = [
   'ai_sdk_streaming',
   'openai_agents',
 ] as const satisfies readonly PeerPlace['name'][]
-const LOOPS = ['thread', ...PEER_LOOPS] as const
+
+/** Our own threads, with their option `runAhead`. */
+export const THREAD_LOOPS = { thread: false, run_ahead: STEPS_AHEAD, run_ahead_20: 20 } as const
+export type ThreadLoop = keyof typeof THREAD_LOOPS
+const LOOPS = ['thread', 'run_ahead', 'run_ahead_20', ...PEER_LOOPS] as const
 
 /** Turns of one loop and size, in a namespace of their own: the server counts by namespace. */
 export interface Cell {
@@ -28,15 +33,23 @@ const [TURNS = 0] = numbersOf('EVERTHREAD_BENCH_COST_TURNS', '10')
 
 /** All of them, by loop and size. */
 export function allCells(): readonly Cell[] {
+  const sizes = TOOLS.flatMap((tools) => SECONDS.map((seconds) => ({ tools, seconds })))
   return LOOPS.flatMap((loop) =>
-    TOOLS.flatMap((tools) =>
-      SECONDS.map((seconds) => ({ loop, tools, seconds, turns: turnsOf({ loop, tools, seconds }) })),
-    ),
+    sizes.map((size) => ({ loop, ...size, turns: turnsOf({ loop, ...size }) })).filter(saysMore),
   )
 }
 
+/** Activities of twenty steps are for slow models, and shorter turns are the same as with ten. */
+function saysMore({ loop, tools, seconds }: Cell): boolean {
+  return loop !== 'run_ahead_20' || (tools >= STEPS_AHEAD && seconds === Math.max(...SECONDS))
+}
+
+export function isThreadLoop(loop: Cell['loop']): loop is ThreadLoop {
+  return Object.hasOwn(THREAD_LOOPS, loop)
+}
+
 function turnsOf({ loop, tools, seconds }: Omit<Cell, 'turns'>): number {
-  const isLong = loop === 'thread' && tools === LONG_LIFE.tools && seconds === LONG_LIFE.seconds
+  const isLong = isThreadLoop(loop) && tools === LONG_LIFE.tools && seconds === LONG_LIFE.seconds
   return isLong ? TURNS : 1
 }
 

@@ -1,4 +1,5 @@
 import type { BenchResult, Figure } from '../figure.js'
+import { THREAD_LOOPS } from './cells.js'
 import type { MeasuredCell } from './measure-cell.js'
 import { countOf, KINDS, otherTypes, totalOf } from './server-actions.js'
 import type { Kind } from './server-actions.js'
@@ -15,7 +16,12 @@ const HEAD = [
 export function costReport(measured: readonly MeasuredCell[], versions: string): BenchResult {
   const others = [...new Set(measured.flatMap(({ actions }) => otherTypes(actions)))]
   return {
-    figures: [...measured.flatMap(figuresOf), ...heartbeatsOf(measured)],
+    figures: [
+      ...measured.flatMap(figuresOf),
+      ...Object.keys(THREAD_LOOPS).flatMap((loop) =>
+        heartbeatsOf(measured.filter(({ cell }) => cell.loop === loop)),
+      ),
+    ],
     table: [HEAD, ...measured.map(lineOf)],
     notes: [
       `Peers: ${versions}. All numbers but tools are for one turn; the thread of several turns is divided by them.`,
@@ -24,17 +30,17 @@ export function costReport(measured: readonly MeasuredCell[], versions: string):
         'more comes. It has each heartbeat that arrives, not those that the SDK holds back, which cost nothing.',
       'Billed and not in the counter: heartbeats of workflow tasks, which only long local activities have; no loop here has any.',
       ...(others.length === 0 ? [] : [`other: ${others.join(', ')}`]),
+      `run_ahead: one activity does ${THREAD_LOOPS.run_ahead} steps; run_ahead_20: ${THREAD_LOOPS.run_ahead_20}.`,
       'How each figure is made: bench/README.md',
     ],
   }
 }
 
-/** Those of threads bear no name, as in the other benches. */
 function figuresOf({ cell, actions, events, bytes }: MeasuredCell): readonly Figure[] {
   const { loop, tools, seconds, turns } = cell
   const figure = (name: string, value: number, unit: string): Figure => ({
     bench: 'cost',
-    figure: `${loop === 'thread' ? '' : `${loop}_`}${name}_${tools}_tools_${seconds}s`,
+    figure: `${prefixOf(loop)}${name}_${tools}_tools_${seconds}s`,
     value: value / turns,
     unit,
   })
@@ -45,9 +51,13 @@ function figuresOf({ cell, actions, events, bytes }: MeasuredCell): readonly Fig
   ]
 }
 
-/** Of one model call, over all turns of threads whose models take that long. */
-function heartbeatsOf(measured: readonly MeasuredCell[]): readonly Figure[] {
-  const ours = measured.filter(({ cell }) => cell.loop === 'thread')
+/** Those of usual threads bear no name, as in the other benches. */
+function prefixOf(loop: string): string {
+  return loop === 'thread' ? '' : `${loop}_`
+}
+
+/** Of one model call, over all turns of a loop whose models take that long. */
+function heartbeatsOf(ours: readonly MeasuredCell[]): readonly Figure[] {
   const times = [...new Set(ours.map(({ cell }) => cell.seconds))].filter((seconds) => seconds > 0)
   return times.map((seconds) => {
     const cells = ours.filter(({ cell }) => cell.seconds === seconds)
@@ -55,7 +65,7 @@ function heartbeatsOf(measured: readonly MeasuredCell[]): readonly Figure[] {
     const calls = cells.reduce((sum, { modelCalls }) => sum + modelCalls, 0)
     return {
       bench: 'cost',
-      figure: `heartbeats_${seconds}s`,
+      figure: `${prefixOf(ours[0]?.cell.loop ?? '')}heartbeats_${seconds}s`,
       value: heartbeats / calls,
       unit: 'a model call',
     }

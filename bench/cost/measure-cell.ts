@@ -3,7 +3,7 @@ import { registerNamespace } from '../../test/support/temporal-namespace.js'
 import type { BenchServers } from '../bench-servers.js'
 import type { Bundle } from '../bundles.js'
 import { inTurns } from '../in-turns.js'
-import { namespaceOf, secondsOf } from './cells.js'
+import { isThreadLoop, namespaceOf, secondsOf } from './cells.js'
 import type { Cell } from './cells.js'
 import { measurePeer } from './measure-peer.js'
 import { measureThread } from './measure-thread.js'
@@ -61,5 +61,5 @@ export async function measureCells(
 
 function measureCell(bench: CostBench, cell: Cell): Promise<MeasuredCell> {
   const { loop } = cell
-  return loop === 'thread' ? measureThread(bench, cell) : measurePeer(bench, { ...cell, loop })
+  return isThreadLoop(loop) ? measureThread(bench, { ...cell, loop }) : measurePeer(bench, { ...cell, loop })
 }

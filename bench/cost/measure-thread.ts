@@ -5,8 +5,8 @@ import { loopRegistry } from '../loop/loop-registry.js'
 import { slowModel } from '../loop/slow-model.js'
 import { temporalRuns } from '../step/history-cost.js'
 import { withThreads } from '../with-threads.js'
-import { namespaceOf } from './cells.js'
-import type { Cell } from './cells.js'
+import { namespaceOf, THREAD_LOOPS } from './cells.js'
+import type { Cell, ThreadLoop } from './cells.js'
 import type { CostBench, MeasuredCell } from './measure-cell.js'
 import { actionsSince, settledActions } from './server-actions.js'
 
@@ -17,11 +17,15 @@ const PATIENCE = '1 hour'
  * Takes the turns of a cell in one new thread, as an application does: it reads the live text and waits for each end. Before
  * that the worker takes a turn of another thread, which is not counted: a wait asks for a worker that is slow to start.
  */
-export function measureThread({ servers, metrics, bundle }: CostBench, cell: Cell): Promise<MeasuredCell> {
+export function measureThread(
+  { servers, metrics, bundle }: CostBench,
+  cell: Cell & { readonly loop: ThreadLoop },
+): Promise<MeasuredCell> {
   const namespace = namespaceOf(cell)
   const { model, begin, requests } = cellModel(cell)
   const options = {
     registry: loopRegistry({ model }),
+    runAhead: THREAD_LOOPS[cell.loop],
     ...{ namespace, taskQueue: `bench-cost-${namespace}`, workflowBundle: { codePath: bundle.path } },
   }
   return withThreads(servers, options, async ({ client, threads }) => {

@@ -7,10 +7,18 @@ export interface Loop {
   readonly prompt?: string
   /** What the tool answers. @default 'ok' */
   readonly result?: () => string
+  /** Steps of one activity of a second agent, `ahead`. @default no such agent */
+  readonly stepsAhead?: number
 }
 
-/** One agent with one tool. */
-export function loopRegistry({ model, prompt = 'You work step by step.', result = () => 'ok' }: Loop) {
+/** The agent `worker` with one tool. */
+export function loopRegistry({
+  model,
+  prompt = 'You work step by step.',
+  result = () => 'ok',
+  stepsAhead,
+}: Loop) {
+  const sideA = { prompt: 'worker' } as const
   return registry({
     models: [defineModel({ name: 'looping', provider: { languageModel: () => model }, model: 'looping' })],
     prompts: [
@@ -24,7 +32,10 @@ export function loopRegistry({ model, prompt = 'You work step by step.', result 
         tools: ['look_up'],
       }),
     ],
-    agents: [defineAgent({ name: 'worker', sideA: { prompt: 'worker' } })],
+    agents: [
+      defineAgent({ name: 'worker', sideA }),
+      ...(stepsAhead === undefined ? [] : [defineAgent({ name: 'ahead', sideA, runAhead: stepsAhead })]),
+    ],
     tools: {
       look_up: defineTool({
         description: 'Looks something up',

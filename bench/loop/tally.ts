@@ -11,11 +11,13 @@ export interface Tally {
   mark(loop: string): boolean
   /** Resolves when each has begun the step after its last. @throws after three minutes */
   done(): Promise<void>
-  /** While all loops were at it. */
-  rate(): Rate
+  rate(of: Window): Rate
   /** When the last mark was made, on the clock of the machine. */
   last(): number
 }
+
+/** While all loops were at it, or in the middle half of all their steps: some may end before others begin. */
+export type Window = 'all_at_it' | 'middle'
 
 export interface Rate {
   readonly stepsPerSecond: number
@@ -36,6 +38,7 @@ export function createTally(): Tally {
   let awaited = { loops: 0, steps: 0 }
   /** From the first step of the last that began to the end of the first that ended. */
   let window: { from?: Mark; to?: Mark } = {}
+  let middle: { from?: Mark; to?: Mark } = {}
   let finished = 0
   let resolve = (): void => {}
   let all = Promise.resolve()
@@ -45,6 +48,7 @@ export function createTally(): Tally {
       marks = []
       counts = new Map()
       window = {}
+      middle = {}
       finished = 0
       awaited = { loops, steps }
       all = new Promise((done) => (resolve = done))
@@ -54,6 +58,9 @@ export function createTally(): Tally {
       const count = (counts.get(loop) ?? 0) + 1
       counts.set(loop, count)
       marks.push(at)
+      const quarter = Math.ceil((awaited.loops * (awaited.steps + 1)) / 4)
+      if (marks.length === quarter) middle.from = { at, processor: processorTime() }
+      if (marks.length === 3 * quarter) middle.to = { at, processor: processorTime() }
       if (count === 1 && counts.size === awaited.loops) window.from = { at, processor: processorTime() }
       if (count <= awaited.steps) return true
       window.to ??= { at, processor: processorTime() }
@@ -66,8 +73,8 @@ export function createTally(): Tally {
       if ((await Promise.race([all, late])) === 'late')
         throw new Error(`Expected ${awaited.loops} loops to end, got the end of ${finished}.`)
     },
-    rate() {
-      const { from, to } = window
+    rate(of) {
+      const { from, to } = of === 'middle' ? middle : window
       if (from === undefined || to === undefined || from.at >= to.at)
         throw new Error('Expected a time at which all loops are at it: take more steps.')
       const steps = marks.filter((at) => at > from.at && at <= to.at).length

@@ -5,47 +5,48 @@ import { ThreadClient } from 'everthread/client'
 
 import type { BenchServers } from '../bench-servers.js'
 import { inTurns } from '../in-turns.js'
-import type { Rate } from '../loop/tally.js'
+import type { Rate, Window } from '../loop/tally.js'
 import { startProcess } from '../processes/bench-process.js'
 import type { BenchProcess } from '../processes/bench-process.js'
 import type { Bundles } from '../bundles.js'
 import type { LoopPlace, LoopWorker } from '../processes/loop-worker.js'
 import type { ThreadPlace } from '../processes/thread-worker.js'
 import { WORKER_NODE_OPTIONS } from '../processes/worker-node-options.js'
+import { countedRounds, measureRound, STEPS_AHEAD } from '../sides.js'
+import type { BySide } from '../sides.js'
 import type { bareLoop } from '../step/bare-loop.js'
 
-/** How many loops run at once, and how many steps each takes: some ten seconds for each side. */
+/**
+ * How many loops run at once, and how many steps each takes: some ten seconds for each side. Where threads run ahead they take more:
+ * whole activities of ten.
+ */
 export const CROWDS = [
-  { loops: 10, steps: 50 },
-  { loops: 50, steps: 20 },
-  { loops: 200, steps: 20 },
+  { loops: 10, steps: 50, stepsAhead: 100 },
+  { loops: 50, steps: 20, stepsAhead: 40 },
+  { loops: 200, steps: 20, stepsAhead: 20 },
 ] as const satisfies readonly Crowd[]
-const PAIRS = 4
-/** The first ones pay for compilation on both sides. */
-const WARM_UP_PAIRS = 1
+const ROUNDS = countedRounds(4)
+/** The first ones pay for compilation on all sides. */
+const WARM_UP_ROUNDS = 1
 const AT_ONCE = 50
 
 export interface Crowd {
   readonly loops: number
   readonly steps: number
+  readonly stepsAhead: number
 }
 
-/** What one of the two sides did in one round. */
-export interface Round extends Rate {
+/** What one side did in one round. */
+export interface Work extends Rate {
   /** The largest resident memory of its worker, in bytes. */
   readonly resident: number
 }
 
-export interface Pair {
-  readonly bare: Round
-  readonly threads: Round
-}
-
 export interface MeasuredCrowd {
   readonly crowd: Crowd
-  readonly pairs: readonly Pair[]
+  readonly rounds: readonly BySide<Work>[]
   /** Of the main thread after the last round, with all threads idle or closed: bytes. */
-  readonly heap: { readonly bare: number; readonly threads: number }
+  readonly heap: BySide<number>
 }
 
 export interface ManyBench {
@@ -54,33 +55,47 @@ export interface ManyBench {
   readonly bundles: Bundles
 }
 
-/** Pairs of one size, by two worker processes that served nothing else. */
+/** Rounds of one size, by three worker processes that served nothing else. */
 export async function measureCrowd(bench: ManyBench, crowd: Crowd): Promise<MeasuredCrowd> {
-  const bare = await bareSide(bench, crowd)
-  const threads = await threadSide(bench, crowd)
+  const { loops, steps, stepsAhead } = crowd
+  const started: Crew[] = []
+  const begin = async (starting: Promise<Crew>): Promise<Crew> => {
+    const crew = await starting
+    started.push(crew)
+    return crew
+  }
   try {
-    const pairs: Pair[] = []
-    for (let round = -WARM_UP_PAIRS; round < PAIRS; round += 1) {
-      // Who goes first changes: the second one meets a warmer machine.
-      const first = round % 2 === 0 ? await bare.round() : null
-      const ours = await threads.round()
-      const pair = { bare: first ?? (await bare.round()), threads: ours }
-      if (round >= 0) pairs.push(pair)
+    const crews: BySide<Crew> = {
+      bare: await begin(bareCrew(bench, { loops, steps })),
+      thread: await begin(threadCrew(bench, { loops, steps })),
+      ahead: await begin(threadCrew(bench, { loops, steps: stepsAhead }, STEPS_AHEAD)),
     }
-    return { crowd, pairs, heap: { bare: await bare.heap(), threads: await threads.heap() } }
+    const rounds: BySide<Work>[] = []
+    for (let n = -WARM_UP_ROUNDS; n < ROUNDS; n += 1) {
+      const round = await measureRound(n, (side) => crews[side].round())
+      if (n >= 0) rounds.push(round)
+    }
+    const heap = {
+      thread: await crews.thread.heap(),
+      ahead: await crews.ahead.heap(),
+      bare: await crews.bare.heap(),
+    }
+    return { crowd, rounds, heap }
   } finally {
-    await bare.end()
-    await threads.end()
+    for (const crew of started) await crew.end()
   }
 }
 
-interface Side {
-  round(): Promise<Round>
+type Loops = Pick<Crowd, 'loops' | 'steps'>
+
+/** A worker process and its loops. */
+interface Crew {
+  round(): Promise<Work>
   heap(): Promise<number>
   end(): Promise<void>
 }
 
-async function bareSide({ servers, client, bundles }: ManyBench, crowd: Crowd): Promise<Side> {
+async function bareCrew({ servers, client, bundles }: ManyBench, crowd: Loops): Promise<Crew> {
   const { loops, steps } = crowd
   const taskQueue = `bench-many-bare-${loops}`
   const place: LoopPlace = { address: servers.address, taskQueue, codePath: bundles.bare.path }
@@ -103,19 +118,28 @@ async function bareSide({ servers, client, bundles }: ManyBench, crowd: Crowd): 
   }
 }
 
-async function threadSide({ servers, client, bundles }: ManyBench, crowd: Crowd): Promise<Side> {
-  const { address, store } = servers
-  const taskQueue = `bench-many-threads-${crowd.loops}`
-  const place: ThreadPlace = { address, taskQueue, store, codePath: bundles.thread.path }
+/** `runAhead`: steps that one activity does. */
+async function threadCrew(
+  { servers: { address, store }, client, bundles }: ManyBench,
+  crowd: Loops,
+  runAhead?: number,
+): Promise<Crew> {
+  const taskQueue = `bench-many-${runAhead === undefined ? 'threads' : 'ahead'}-${crowd.loops}`
+  const place: ThreadPlace = {
+    ...{ address, taskQueue, store, codePath: bundles.thread.path },
+    ...(runAhead !== undefined && { runAhead }),
+  }
   const worker = await startProcess<LoopWorker>(
     new URL('../processes/thread-worker.ts', import.meta.url),
     place,
     WORKER_NODE_OPTIONS,
   )
+  // Threads that run ahead take turns by whole activities: on a busy machine the first ends before the last begins.
+  const window = runAhead === undefined ? 'all_at_it' : 'middle'
   const threads = new ThreadClient({ client, taskQueue, store })
   return {
     round: () =>
-      roundOf(worker, crowd, async () => {
+      roundOf(worker, { ...crowd, window }, async () => {
         const all = { count: crowd.loops, atOnce: AT_ONCE }
         const started = await inTurns(all, () => threads.create({ agent: 'worker' }))
         // At once, so that the first ones are not done before the last ones begin.
@@ -139,13 +163,13 @@ async function threadSide({ servers, client, bundles }: ManyBench, crowd: Crowd)
 /** `start` begins all loops and answers how their ends are awaited, which is not measured. */
 async function roundOf(
   worker: BenchProcess<LoopWorker>,
-  { loops, steps }: Crowd,
+  { loops, steps, window = 'all_at_it' }: Loops & { readonly window?: Window },
   start: () => Promise<() => Promise<void>>,
-): Promise<Round> {
+): Promise<Work> {
   await worker.ask('begin', { loops, steps })
   const ended = await start()
   const { largest } = await worker.ask('done')
-  const rate = await worker.ask('rate')
+  const rate = await worker.ask('rate', window)
   await ended()
   return { ...rate, resident: largest }
 }

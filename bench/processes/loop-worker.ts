@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity'
 
 import { createTally } from '../loop/tally.js'
-import type { Tally } from '../loop/tally.js'
+import type { Tally, Window } from '../loop/tally.js'
 import { processorTime } from '../processor-time.js'
 import { answerOrders } from './answer-orders.js'
 import { memoryNow, watchMemory } from './memory.js'
@@ -34,7 +34,7 @@ export function loopWorkerOrders(tally: Tally) {
       await tally.done()
       return { largest: watch.end(), last: tally.last() }
     },
-    rate: () => tally.rate(),
+    rate: (of: Window) => tally.rate(of),
     memory: memoryNow,
     processorTime,
   }

@@ -15,9 +15,11 @@ export interface ThreadPlace extends LoopPlace {
   readonly seconds?: number
   /** Calls of models and tools that it makes at a time. @default the SDK's */
   readonly calls?: number
+  /** Steps that one activity does. @default a model call or tool call */
+  readonly runAhead?: number
 }
 
-const { address, taskQueue, codePath, store, maxCachedWorkflows, seconds, calls } = JSON.parse(
+const { address, taskQueue, codePath, store, maxCachedWorkflows, seconds, calls, runAhead } = JSON.parse(
   process.argv[2] ?? '',
 ) as ThreadPlace
 Runtime.install({ logger: new DefaultLogger('WARN') })
@@ -31,6 +33,7 @@ const worker = await createWorker({
   taskQueue,
   workflowBundle: { codePath },
   ...(maxCachedWorkflows !== undefined && { maxCachedWorkflows }),
+  ...(runAhead !== undefined && { runAhead }),
   ...(calls !== undefined && { maxConcurrentActivityTaskExecutions: calls }),
 })
 serveLoops({ tally, run: () => worker.run() })

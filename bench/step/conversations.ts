@@ -22,8 +22,9 @@ export const CONVERSATIONS = [
 export async function conversationOf(
   worker: LoopingWorker,
   { calls, bytes }: Conversation,
+  agent?: 'worker' | 'ahead',
 ): Promise<ThreadHandle> {
-  const thread = await worker.createThread()
+  const thread = await worker.createThread(agent)
   await worker.takeTurn(thread, { calls, resultLength: Math.round(bytes / calls) })
   return thread
 }

@@ -20,6 +20,12 @@ export interface Place {
   readonly bytes: number
 }
 
+/** Where the workflow task began that scheduled a model call. */
+interface StepPlace extends Place {
+  /** Of that call. */
+  readonly input: Uint8Array | undefined
+}
+
 /**
  * The cost of a step in a thread's newest turn, which made `modelCalls` model calls: the difference between the
  * beginnings of its second and of its last one, divided by the steps between, so that starting and settling a turn are
@@ -40,6 +46,22 @@ export async function historyCost(
     return { events: (last.event - first.event) / steps, bytes: (last.bytes - first.bytes) / steps }
   }
   throw new Error(`Expected a history of ${workflowId} with a turn of ${modelCalls} model calls.`)
+}
+
+/**
+ * The same of a turn of which one activity does several steps: between the beginnings of its second and its last activity, by the
+ * steps with which they began.
+ */
+export async function aheadHistoryCost(client: Client, workflowId: string): Promise<HistoryCost> {
+  for await (const events of histories(client, workflowId)) {
+    const places = stepPlaces(events).map((place) => ({ ...place, step: stepOf(place) }))
+    const [first, ...others] = places.slice(places.findLastIndex(({ step }) => step === 1) + 1)
+    const last = others.at(-1)
+    if (first === undefined || last === undefined) continue
+    const steps = last.step - first.step
+    return { events: (last.event - first.event) / steps, bytes: (last.bytes - first.bytes) / steps }
+  }
+  throw new Error(`Expected a history of ${workflowId} with three activities of a turn.`)
 }
 
 /** One Temporal run of a thread. */
@@ -65,9 +87,9 @@ export async function* histories(client: Client, workflowId: string): AsyncItera
 }
 
 /** Where the workflow tasks began that scheduled a model call; the server notes the history's size in each. */
-export function stepPlaces(events: readonly HistoryEvent[], modelCall = MODEL_CALL): readonly Place[] {
+export function stepPlaces(events: readonly HistoryEvent[], modelCall = MODEL_CALL): readonly StepPlace[] {
   const tasks = new Map<string, Place>()
-  const places: Place[] = []
+  const places: StepPlace[] = []
   for (const event of events) {
     const started = event.workflowTaskStartedEventAttributes
     const place = { event: Number(event.eventId), bytes: Number(started?.historySizeBytes ?? 0) }
@@ -77,7 +99,13 @@ export function stepPlaces(events: readonly HistoryEvent[], modelCall = MODEL_CA
     if (task !== undefined) tasks.set(String(event.eventId), task)
     const scheduled = event.activityTaskScheduledEventAttributes
     const scheduler = tasks.get(String(scheduled?.workflowTaskCompletedEventId))
-    if (scheduled?.activityType?.name === modelCall && scheduler !== undefined) places.push(scheduler)
+    if (scheduled?.activityType?.name !== modelCall || scheduler === undefined) continue
+    places.push({ ...scheduler, input: scheduled.input?.payloads?.[0]?.data ?? undefined })
   }
   return places
+}
+
+/** The input of a thread's model call is JSON: no bench has a codec. */
+function stepOf({ input = new Uint8Array() }: StepPlace): number {
+  return (JSON.parse(Buffer.from(input).toString()) as { readonly step: number }).step
 }

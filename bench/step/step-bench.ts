@@ -1,10 +1,10 @@
-/** Our step against a bare loop of two empty activities: same server, worker, connection and minute. */
+/** Our step, also run ahead, against a bare loop of two empty activities: same server, worker, connection and minute. */
 import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult } from '../figure.js'
 import { withLoopingWorker } from '../looping-worker.js'
 import { describeMachine } from '../machine.js'
 import { bareActivities } from './bare-activities.js'
-import { measurePairs } from './measure-pairs.js'
+import { measureRounds } from './measure-rounds.js'
 import { stepReport } from './step-report.js'
 
 export async function stepBench(
@@ -16,7 +16,7 @@ export async function stepBench(
     activities: bareActivities,
   }
   return withLoopingWorker(servers, options, async (worker) => {
-    const measured = await measurePairs(worker)
+    const measured = await measureRounds(worker)
     return { ...stepReport(measured), machine: await describeMachine(worker.client.workflow, servers) }
   })
 }

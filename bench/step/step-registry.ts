@@ -2,9 +2,10 @@ import { loopRegistry } from '../loop/loop-registry.js'
 import { loopingModel } from './looping-model.js'
 import type { Turn } from './looping-model.js'
 import type { Stopwatch } from './stopwatch.js'
+import { STEPS_AHEAD } from '../sides.js'
 
-/** One agent with one tool: what it does and how long its results are, the turn says. */
+/** The agents `worker` and `ahead` with one tool: what it does and how long its results are, the turn says. */
 export function stepRegistry(turn: Turn, stopwatch: Stopwatch) {
   const model = loopingModel(turn, stopwatch)
-  return loopRegistry({ model, result: () => 'x'.repeat(turn.resultLength) })
+  return loopRegistry({ model, result: () => 'x'.repeat(turn.resultLength), stepsAhead: STEPS_AHEAD })
 }
