@@ -53,7 +53,7 @@ function* goAhead(
     const { control: begun, work } = beginAhead(next, { level: LEVEL, now: at })
     yield
     if (attempt.isCut() || !mayBegin(attempt, input, { work, steps, most })) return pairs
-    if (!holdsPrecedent(attempt, input, last)) return pairs
+    if (!isKnown(world.thread(input.threadId), work.id) && !holdsPrecedent(attempt, input, last)) return pairs
     if (work.name === 'callModel') steps += 1
     const given = yield* perform(attempt, work)
     world.saw('done ahead', work.name, given.type)
@@ -89,9 +89,22 @@ function mayBegin(
   return steps < most && ![...thread.messages.values()].some(({ status }) => status === 'pending')
 }
 
-/** The fence: an attempt goes on only while no later one has taken over what it did last. */
-function holdsPrecedent({ world, order }: Attempt, { threadId }: CallModelInput, id: string): boolean {
-  const operation = world.thread(threadId).operations.get(id)
+/** Whether its row answers: nothing begins. */
+function isKnown({ operations }: ThreadRow, id: string): boolean {
+  return [...operations.values()].some(
+    (operation) =>
+      operation.state === 'finished' && (operation.id === id || operation.id.startsWith(`${id}_`)),
+  )
+}
+
+/** The fence: an attempt goes on only while its run is open and no later one has taken over what it did last. */
+function holdsPrecedent({ world, order }: Attempt, { threadId, run }: CallModelInput, id: string): boolean {
+  const thread = world.thread(threadId)
+  if (thread.runs.get(run)?.ended === true) {
+    world.saw('fault an attempt would have gone on in a run that is over')
+    return false
+  }
+  const operation = thread.operations.get(id)
   if (operation === undefined) return true
   if ((operation.order ?? 0) > order) {
     world.saw('fault a stale attempt would have gone on')

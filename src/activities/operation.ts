@@ -46,6 +46,7 @@ import {
 import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
 import type { Reader, Store, Writer } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
+import { findRun } from '../store/threads/runs.js'
 import { pipeline } from '../store/transaction.js'
 import { assertStoppedByUser } from './activity.js'
 import { Context } from './temporal-activity.js'
@@ -161,24 +162,33 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
   return { ...held, attempt }
 }
 
+interface Precedent {
+  readonly id: string
+  readonly run: number
+}
+
 /** The last operation that each activity has finished; only one that does several has one. */
-const precedents = new WeakMap<ActivityContext, string>()
+const precedents = new WeakMap<ActivityContext, Precedent>()
 
 /** Names the operation after which this activity goes on with the next one. */
-export function setPrecedent(id: string): void {
-  precedents.set(Context.current(), id)
+export function setPrecedent(precedent: Precedent): void {
+  precedents.set(Context.current(), precedent)
 }
 
 /**
- * An activity that does several operations begins the next one only while no later attempt is at work: that one has taken the
- * last finished operation over before it began anything, or takes it over now (T1).
+ * An activity that does several operations begins the next one only while its run is open and no later attempt is at work: that
+ * one has taken the last finished operation over before it began anything, or takes it over now (T1). Where Temporal makes no
+ * other attempt, the workflow ends the run.
  * @throws `Operation.Stale`
  */
 export async function holdPrecedent(tx: Writer, { threadId }: Pick<OperationKey, 'threadId'>): Promise<void> {
-  const id = precedents.get(Context.current())
-  if (id === undefined) return
+  const precedent = precedents.get(Context.current())
+  if (precedent === undefined) return
+  const { id, run: number } = precedent
+  const [last, run] = await Promise.all([findOperation(tx, threadId, id), findRun(tx, { threadId, number })])
+  if (run?.ended_at != null) throw failure('Operation.Stale')
   const scheduledAt = readScheduledTime()
-  const holder = (await findOperation(tx, threadId, id))?.scheduled_at ?? null
+  const holder = last?.scheduled_at ?? null
   if (holder === null || holder === scheduledAt) return
   if (holder > scheduledAt) throw failure('Operation.Stale')
   await moveSchedule(tx, { threadId, id, scheduledAt })

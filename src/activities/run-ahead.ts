@@ -102,7 +102,7 @@ async function goAhead(
       // Steps without any wait of their own would keep the event loop from the other threads of this worker.
       await takeTurn()
     }
-    setPrecedent(last)
+    setPrecedent({ id: last, run: input.run })
     // The workflow asks for it by an activity of its own, whose failure counts.
     const given = await perform(dependencies, work).catch(() => NO_ANSWER)
     pairs.push({ id: work.id, at, answer: given })

@@ -71,7 +71,6 @@ export async function settle(
     store.write(async (tx): Promise<SettleAnswer> => {
       const thread = await openAnyThread(tx, sent)
       if (thread === null) return SETTLED
-      await holdPrecedent(tx, sent)
       const { input, ended } = await withWorkAhead(tx, sent)
       const { threadId } = input
       const facts = await withoutStoredMarks(tx, input, await unstoredFacts(tx, input))
@@ -80,6 +79,7 @@ export async function settle(
       const closesNow = input.close !== null && thread.closed_at === null
       if (found.kind === 'answered' && !closesNow)
         return settleAgain(tx, { thread, input, ended, facts, known: found.operation })
+      await holdPrecedent(tx, input)
       if (input.end !== null) await beginRun(tx, input, input.end)
       // The results of interrupted calls precede the end of their step, which is among the facts.
       if (input.end !== null) await closeCalls(tx, input, input.end)

@@ -268,6 +268,35 @@ describe('a later attempt', () => {
     })
   })
 
+  test('T1 T8 an attempt whose run is over begins nothing more, also where there is no later one', async () => {
+    const held = createGate()
+    const chat = scriptedModel(() => (chat.requests.length === 1 ? WORKS : { text: 'Done.' }))
+    await withAhead({ chat }, async (desk) => {
+      let looks = 0
+      // It is held where it asks whether it may begin the next step.
+      const store: Store = {
+        ...desk.store,
+        write: (work) => desk.store.write(work),
+        close: () => desk.store.close(),
+        async read(work) {
+          if ((await desk.operation(tool(1)))?.state === 'finished') {
+            looks += 1
+            await held.passed
+          }
+          return desk.store.read(work)
+        },
+      }
+      const running = desk.go({ store }, first())
+      await until('a finished tool', () => looks > 0)
+      // Temporal has given the activity up for good, and the workflow has ended the run.
+      await runSettle(desk, settleInput({ unacknowledged: [model(1)], unacknowledgedStep: 1 }))
+      held.open()
+      expect(pairsOf(await running).at(-1)).toMatchObject({ id: model(2), answer: { type: 'no_answer' } })
+      expect(await desk.operation(model(2))).toBeNull()
+      expect(chat.requests).toHaveLength(1)
+    })
+  })
+
   test('T1 stores the end of the run, and the first one stores nothing behind it', () =>
     withAhead({ chat: works(0) }, async (desk) => {
       const held = createGate()
