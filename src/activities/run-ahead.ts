@@ -139,10 +139,11 @@ async function mayBegin(
 ): Promise<boolean> {
   if (signal.aborted) return false
   if (work.name === 'settle') return true
+  if (most === 0) return false
   const { startToCloseTimeoutMs: longest } = Context.current().info
   if (performance.now() - began + limit + SLACK > longest || bytesOf(pairs) > PAIR_BYTES) return false
   const { store, mayRunAhead = () => true } = dependencies
-  if (work.name === 'executeTool') return most > 0 && mayRunAhead(work.name)
+  if (work.name === 'executeTool') return mayRunAhead(work.name)
   const { threadId } = input
   return store.read(async (db) => {
     if ((await findOperation(db, threadId, work.id)) !== null) return true

@@ -54,8 +54,6 @@ type ModelAction = Extract<Action, { readonly kind: 'callModel' }>
 /** An action that an activity can do by itself. */
 export type AheadAction = ModelAction | Extract<Action, { readonly kind: 'executeTool' | 'settle' }>
 
-type AheadName = 'callModel' | 'executeTool' | 'settle'
-
 /** The activity of such an action, with its whole input. */
 export type AheadWork =
   | { readonly name: 'callModel'; readonly id: string; readonly input: CallModelInput }
@@ -329,9 +327,9 @@ function applyDone(
     if (!isAhead(expected) || operationIdOf(next, expected) !== pair.id) return dropAhead(next, pair.at)
     const beginning = beginAction(next, expected, pair.at)
     if (pair.answer.type === NO_ANSWER.type)
-      return forgetFacts(expected.kind === 'callModel' ? beginning : next, pair.at)
+      return keepFacts(expected.kind === 'callModel' ? beginning : next, pair.at)
     const asked = { knownPlan: next.plan?.digest ?? null }
-    if (answerProblem(NAMES[expected.kind], pair.answer, asked) !== undefined) return dropAhead(next, pair.at)
+    if (answerProblem(expected.kind, pair.answer, asked) !== undefined) return dropAhead(next, pair.at)
     control = applyAhead(beginning, expected, pair.answer, pairs[index + 1]?.at ?? now)
   }
   return control
@@ -342,23 +340,20 @@ export function markAhead(control: ThreadControl): ThreadControl {
   return control.run === null ? control : { ...control, run: { ...control.run, wentAhead: true } }
 }
 
-const NAMES: Readonly<Record<AheadAction['kind'], AheadName>> = {
-  callModel: 'callModel',
-  executeTool: 'executeTool',
-  settle: 'settle',
-}
+/** Each has the name of its activity. */
+const KINDS: ReadonlySet<string> = new Set<AheadAction['kind']>(['callModel', 'executeTool', 'settle'])
 
 function isAhead(action: Action): action is AheadAction {
-  return Object.hasOwn(NAMES, action.kind)
+  return KINDS.has(action.kind)
 }
 
 /** The workflow does these actions itself: their operations answer from their rows. */
 function dropAhead(control: ThreadControl, at: Millis): ThreadControl {
   const message = 'What an activity did ahead is not what the thread does next; the thread does it by itself.'
-  return withWarning(forgetFacts(control, at), 'ahead_dropped', message)
+  return withWarning(keepFacts(control, at), 'ahead_dropped', message)
 }
 
-/** The action that began at this time may have stored the facts that wait. */
-function forgetFacts(control: ThreadControl, at: Millis): ThreadControl {
+/** Keeps the facts that wait as unanswered: the action that began at this time may have stored them. */
+function keepFacts(control: ThreadControl, at: Millis): ThreadControl {
   return keepUnansweredFacts(control, control, at)
 }
