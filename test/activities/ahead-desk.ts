@@ -4,6 +4,7 @@ import { runCaps } from '../../src/definitions/plan/build-plan.js'
 import type { AheadPair, CallModelAnswer, CallModelInput } from '../../src/protocol/activities.js'
 import { LIMITS } from '../../src/protocol/limits.js'
 import { findOperation } from '../../src/store/operations.js'
+import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedModel } from '../../src/testing/index.js'
 import { RULES } from '../../src/thread/ahead.js'
@@ -71,3 +72,20 @@ export const typesOf = (answer: CallModelAnswer) => pairsOf(answer).map(({ answe
 
 export const tool = (step: number) => `call_1_${step}_0`
 export const model = (step: number) => `model_1_${step}`
+
+/** The store of an attempt that is held at its first read or write behind this operation. `held` is told before it waits. */
+export function holdStore(
+  { store, operation }: AheadDesk,
+  { at, behind }: { readonly at: 'read' | 'write'; readonly behind: string },
+  held: () => Promise<void>,
+): Store {
+  const hold = async (): Promise<void> => {
+    if ((await operation(behind))?.state === 'finished') await held()
+  }
+  return {
+    ...store,
+    close: () => store.close(),
+    read: async (work) => (at === 'read' && (await hold()), store.read(work)),
+    write: async (work) => (at === 'write' && (await hold()), store.write(work)),
+  }
+}

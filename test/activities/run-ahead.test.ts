@@ -14,6 +14,7 @@ import { runSettle, settleInput } from './settle-desk.js'
 import { success } from './tool-outcomes.js'
 import {
   AHEAD,
+  holdStore,
   WORKS,
   LONGEST,
   works,
@@ -240,18 +241,7 @@ describe('a later attempt', () => {
     await withAhead({ chat }, async (desk) => {
       let looks = 0
       // The first attempt is held where it asks whether it may begin the next step.
-      const store: Store = {
-        ...desk.store,
-        write: (work) => desk.store.write(work),
-        close: () => desk.store.close(),
-        async read(work) {
-          if ((await desk.operation(tool(1)))?.state === 'finished') {
-            looks += 1
-            await held.passed
-          }
-          return desk.store.read(work)
-        },
-      }
+      const store = holdStore(desk, { at: 'read', behind: tool(1) }, () => ((looks += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('a finished tool', () => looks > 0)
       const later = desk.go({}, second())
@@ -274,18 +264,7 @@ describe('a later attempt', () => {
     await withAhead({ chat }, async (desk) => {
       let looks = 0
       // It is held where it asks whether it may begin the next step.
-      const store: Store = {
-        ...desk.store,
-        write: (work) => desk.store.write(work),
-        close: () => desk.store.close(),
-        async read(work) {
-          if ((await desk.operation(tool(1)))?.state === 'finished') {
-            looks += 1
-            await held.passed
-          }
-          return desk.store.read(work)
-        },
-      }
+      const store = holdStore(desk, { at: 'read', behind: tool(1) }, () => ((looks += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('a finished tool', () => looks > 0)
       // Temporal has given the activity up for good, and the workflow has ended the run.
@@ -302,18 +281,7 @@ describe('a later attempt', () => {
       const held = createGate()
       let waits = 0
       // The first attempt is held before the transaction that stores the end of the run.
-      const store: Store = {
-        ...desk.store,
-        read: (work) => desk.store.read(work),
-        close: () => desk.store.close(),
-        async write(work) {
-          if ((await desk.operation(model(1)))?.state === 'finished') {
-            waits += 1
-            await held.passed
-          }
-          return desk.store.write(work)
-        },
-      }
+      const store = holdStore(desk, { at: 'write', behind: model(1) }, () => ((waits += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('the end of the run', () => waits > 0)
       // The second one has answered with the model call, and the workflow has taken a stop meanwhile.
