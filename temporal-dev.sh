@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache dev-server temporal-cli temporal-server test-server postgres s3 python project doctor; do
+for part in output processes cache go-build dev-server temporal-cli temporal-server test-server postgres s3 python project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -20,6 +20,9 @@ help() {
   test --quick              a part, in three to five minutes: `npm run check`, the unit tests, the
                             types, and a few tests of each tier on servers; PostgreSQL, S3, killed workers
                             and other long tiers are covered by `test` only
+  test --newest-server [ARGUMENTS]
+                            the integration tests on the newest Temporal server that can be had here, once on
+                            SQLite and once on PostgreSQL; or on that of TEMPORAL_SERVER_BIN_PATH
   up                        server, demo worker, HTTP server and Temporal UI until Ctrl-C; keeps its data
                             (HTTP on EVERTHREAD_HTTP_PORT, else 8080, else a free one)
   server                    only the server and the Temporal UI until Ctrl-C
@@ -79,6 +82,7 @@ connect_server() {
     return
   fi
   ensure_temporal_cli
+  remove_go_caches
   start_dev_server "$port" "$ui_port" "$@"
   forget_temporal_environment
   export TEMPORAL_ADDRESS=$dev_server_address EVERTHREAD_UI_URL=$dev_server_ui TEMPORAL_CLI_PATH=$temporal_cli
@@ -142,6 +146,29 @@ test_quickly() {
   return "$code"
 }
 
+# With the server's own program instead of the dev server in the Temporal CLI.
+test_on_newest_server() {
+  local code=0 database
+  [ "$#" -gt 0 ] || set -- test/integration
+  ask_for_newest_temporal_server
+  command_install
+  ensure_build
+  export_programs
+  say "tests on Temporal server $("$temporal_server_bin/temporal-server" --version)"
+  for database in sqlite postgres; do
+    say "on $database"
+    run_process env "EVERTHREAD_TEST_TEMPORAL=$database" vitest run --project integration "$@" || code=$?
+  done
+  return "$code"
+}
+
+# For vitest: where the installed programs are.
+export_programs() {
+  forget_temporal_environment
+  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
+  export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python TEMPORAL_SERVER_BIN_PATH=$temporal_server_bin
+}
+
 command_test() {
   local code=0
   if [ "${1:-}" = --quick ]; then
@@ -149,11 +176,14 @@ command_test() {
     test_quickly "$@"
     return
   fi
+  if [ "${1:-}" = --newest-server ]; then
+    shift
+    test_on_newest_server "$@"
+    return
+  fi
   command_install
   ensure_build
-  forget_temporal_environment
-  export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
-  export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python TEMPORAL_SERVER_BIN_PATH=$temporal_server_bin
+  export_programs
   run_process vitest run "$@" || code=$?
   return "$code"
 }
@@ -187,6 +217,7 @@ command_install_servers() {
   ensure_temporal_server
   ensure_postgres
   ensure_s3_server
+  remove_go_caches
 }
 
 # For the tests, when vitest is run by hand: finds the installed servers and installs none.

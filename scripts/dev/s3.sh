@@ -63,17 +63,7 @@ download_s3_server() {
   fi
 }
 
-# As with the Temporal CLI, the build's caches are in the temporary folder.
 build_s3_server() {
-  local folder=$1 what='S3 server'
-  command -v go >/dev/null 2>&1 ||
-    fail 'no S3 server for tests: it cannot be downloaded and there is no Go to build it; install Go, or set VERSITYGW_PATH to a versitygw.'
-  say "$what: building versitygw $versitygw_version from source (one to four minutes, once)"
-  if ! run_with_progress "$what: building" "$folder/build.log" env \
-    GOBIN="$folder" GOMODCACHE="$folder/modules" GOCACHE="$folder/build" \
-    GOFLAGS="$(go env GOFLAGS) -modcacherw" CGO_ENABLED=0 \
-    go install -ldflags '-s -w' "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"; then
-    show_log_end "$folder/build.log"
-    fail 'no S3 server for tests: the build failed as shown; check the network (or GOPROXY), or set VERSITYGW_PATH to a versitygw.'
-  fi
+  build_with_go 'S3 server for tests' "$1" 'one to four minutes' VERSITYGW_PATH \
+    "github.com/versity/versitygw@v$versitygw_version" github.com/versity/versitygw/cmd/versitygw
 }

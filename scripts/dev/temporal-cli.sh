@@ -63,19 +63,9 @@ download_temporal_cli() {
   fi
 }
 
-# The build's module and build caches take gigabytes, so they are in the temporary folder.
 build_temporal_cli() {
-  local folder=$1 what='Temporal CLI'
-  command -v go >/dev/null 2>&1 ||
-    fail 'no Temporal CLI: it cannot be downloaded and there is no Go to build it; install Go or the CLI, or set TEMPORAL_CLI_PATH.'
-  say "$what: building version $temporal_cli_version from source (two to five minutes, once)"
-  if ! run_with_progress "$what: building" "$folder/build.log" env \
-    GOBIN="$folder" GOMODCACHE="$folder/modules" GOCACHE="$folder/build" \
-    GOFLAGS="$(go env GOFLAGS) -modcacherw" CGO_ENABLED=0 \
-    go install -ldflags '-s -w' "github.com/temporalio/cli/cmd/temporal@v$temporal_cli_version"; then
-    show_log_end "$folder/build.log"
-    fail 'no Temporal CLI: the build failed as shown; check the network (or GOPROXY), or set TEMPORAL_CLI_PATH to a CLI of your own.'
-  fi
+  build_with_go 'Temporal CLI' "$1" 'two to five minutes' TEMPORAL_CLI_PATH "$temporal_modules" \
+    github.com/temporalio/cli/cmd/temporal
 }
 
 # download_platform LINUX_NAME MAC_NAME: this machine as <name>_<architecture>; 1 when nothing is published for it.

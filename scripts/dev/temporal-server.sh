@@ -3,8 +3,19 @@
 
 # The same version as in the Temporal CLI of temporal-cli.sh, so that measurements on both compare.
 temporal_server_version=1.29.1
+# The CLI holds the server: both are built with the same dependencies.
+temporal_modules="github.com/temporalio/cli@v$temporal_cli_version go.temporal.io/server@v$temporal_server_version"
 temporal_server_bin=''
 temporal_server_source=''
+
+# The newest server that the Go of these machines can build; the newest CLI that `go` can build holds an older one.
+newest_temporal_server_version=1.32.1
+
+# From here on the newest server is looked for and installed.
+ask_for_newest_temporal_server() {
+  temporal_server_version=$newest_temporal_server_version
+  temporal_modules="go.temporal.io/server@v$temporal_server_version"
+}
 
 # By folder, because the tool makes the tables of its own version: server and tool belong together.
 temporal_server_works() {
@@ -65,20 +76,11 @@ download_temporal_server() {
   fi
 }
 
-# As with the Temporal CLI, the build's caches are in the temporary folder. Go names programs by their folders.
+# Go names programs by their folders.
 build_temporal_server() {
-  local folder=$1 what='Temporal server'
-  command -v go >/dev/null 2>&1 ||
-    fail 'no Temporal server: it cannot be downloaded and there is no Go to build it; install Go, or set TEMPORAL_SERVER_BIN_PATH to a folder with temporal-server and temporal-sql-tool.'
-  say "$what: building version $temporal_server_version from source (two to five minutes, once)"
-  if ! run_with_progress "$what: building" "$folder/build.log" env \
-    GOBIN="$folder" GOMODCACHE="$folder/modules" GOCACHE="$folder/build" \
-    GOFLAGS="$(go env GOFLAGS) -modcacherw" CGO_ENABLED=0 \
-    go install -ldflags '-s -w' "go.temporal.io/server/cmd/server@v$temporal_server_version" \
-    "go.temporal.io/server/cmd/tools/sql@v$temporal_server_version"; then
-    show_log_end "$folder/build.log"
-    fail 'no Temporal server: the build failed as shown; check the network (or GOPROXY), or set TEMPORAL_SERVER_BIN_PATH to a folder with temporal-server and temporal-sql-tool.'
-  fi
+  local folder=$1
+  build_with_go 'Temporal server' "$folder" 'up to five minutes' TEMPORAL_SERVER_BIN_PATH "$temporal_modules" \
+    go.temporal.io/server/cmd/server go.temporal.io/server/cmd/tools/sql
   mv "$folder/server" "$folder/temporal-server"
   mv "$folder/sql" "$folder/temporal-sql-tool"
 }

@@ -5,10 +5,18 @@ import { promisify } from 'node:util'
 
 import pg from 'pg'
 
-import type { TemporalDatabases } from './temporal-server-files.js'
+/** Of each service: all of them together stay below the 300 connections of a test's PostgreSQL. */
+const CONNECTIONS = { default: 20, visibility: 5 } as const
 
-/** Makes the two databases of a Temporal server, with the tables of the version that `programs` holds. */
-export async function createTemporalDatabases(
+/** Where a Temporal server keeps its data: what its configuration says of each of its two stores. */
+export interface TemporalDatabases {
+  readonly datastores: { readonly default: unknown; readonly visibility: unknown }
+  /** Removes them, whoever still uses them. */
+  drop(): Promise<void>
+}
+
+/** Makes the two databases of a Temporal server in a PostgreSQL, with the tables of the version that `programs` holds. */
+export async function createPostgresDatabases(
   programs: string,
   postgres: string,
 ): Promise<TemporalDatabases> {
@@ -24,15 +32,51 @@ export async function createTemporalDatabases(
     tool(databases.default, 'postgresql/v12/temporal'),
     tool(databases.visibility, 'postgresql/v12/visibility'),
   ])
-  return databases
+  return {
+    datastores: {
+      default: postgresDatastore(postgres, databases.default, CONNECTIONS.default),
+      visibility: postgresDatastore(postgres, databases.visibility, CONNECTIONS.visibility),
+    },
+    drop: () =>
+      administer(
+        postgres,
+        Object.values(databases).map((database) => `drop database if exists ${database} with (force)`),
+      ),
+  }
 }
 
-/** Removes them, whoever still uses them. */
-export async function dropTemporalDatabases(postgres: string, databases: TemporalDatabases): Promise<void> {
-  await administer(
-    postgres,
-    Object.values(databases).map((database) => `drop database if exists ${database} with (force)`),
-  )
+function postgresDatastore(postgres: string, databaseName: string, connections: number): unknown {
+  const { host, username, password } = new URL(postgres)
+  return {
+    sql: {
+      pluginName: 'postgres12_pgx',
+      databaseName,
+      connectAddr: host,
+      connectProtocol: 'tcp',
+      user: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+      maxConns: connections,
+      maxIdleConns: connections,
+      maxConnLifetime: '1h',
+    },
+  }
+}
+
+/** One SQLite file in this folder, which the server makes; both stores are in it, as in a dev server. */
+export function sqliteDatabases(folder: string): TemporalDatabases {
+  const datastore = {
+    sql: {
+      pluginName: 'sqlite',
+      databaseName: join(folder, 'temporal.db'),
+      connectAddr: 'localhost',
+      connectProtocol: 'tcp',
+      connectAttributes: { cache: 'private', setup: 'true', journal_mode: 'wal', synchronous: '1' },
+      maxConns: 1,
+      maxIdleConns: 1,
+      maxConnLifetime: '1h',
+    },
+  }
+  return { datastores: { default: datastore, visibility: datastore }, drop: async () => undefined }
 }
 
 /** The schemas are in the tool. Its connection is told by the environment, where a password is not seen by others. */

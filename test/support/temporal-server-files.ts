@@ -2,30 +2,21 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from './free-port.js'
+import type { TemporalDatabases } from './temporal-databases.js'
 
 /** The four services of one Temporal server process. */
 const SERVICES = ['frontend', 'history', 'matching', 'worker'] as const
 /** As many as the machines of tests have use for; the number can never change in a database. */
 const HISTORY_SHARDS = 4
-/** Of each service: all of them together stay below the 300 connections of a test's PostgreSQL. */
-const CONNECTIONS = { default: 20, visibility: 5 } as const
 
 /** Where a server listens, each time that it is started. */
 export type TemporalPorts = Readonly<
   Record<(typeof SERVICES)[number], { readonly grpcPort: number; readonly membershipPort: number }>
 >
 
-/** The names of its databases on a PostgreSQL. */
-export interface TemporalDatabases {
-  readonly default: string
-  readonly visibility: string
-}
-
 interface TemporalFiles {
   readonly folder: string
-  /** URL of any database of the PostgreSQL. */
-  readonly postgres: string
-  readonly databases: TemporalDatabases
+  readonly datastores: TemporalDatabases['datastores']
   readonly ports: TemporalPorts
   readonly dynamicConfig: Readonly<Record<string, unknown>>
 }
@@ -76,17 +67,14 @@ export async function writeTemporalFiles(files: TemporalFiles): Promise<void> {
   await writeFile(join(files.folder, 'server.yaml'), JSON.stringify(serverConfiguration(files, dynamic)))
 }
 
-function serverConfiguration({ postgres, databases, ports }: TemporalFiles, dynamic: string): unknown {
+function serverConfiguration({ datastores, ports }: TemporalFiles, dynamic: string): unknown {
   return {
     log: { stdout: true, level: 'error' },
     persistence: {
       defaultStore: 'default',
       visibilityStore: 'visibility',
       numHistoryShards: HISTORY_SHARDS,
-      datastores: {
-        default: datastore(postgres, databases.default, CONNECTIONS.default),
-        visibility: datastore(postgres, databases.visibility, CONNECTIONS.visibility),
-      },
+      datastores,
     },
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
     services: Object.fromEntries(
@@ -108,22 +96,5 @@ function serverConfiguration({ postgres, databases, ports }: TemporalFiles, dyna
     },
     dcRedirectionPolicy: { policy: 'noop' },
     dynamicConfigClient: { filepath: dynamic, pollInterval: '10s' },
-  }
-}
-
-function datastore(postgres: string, databaseName: string, connections: number): unknown {
-  const { host, username, password } = new URL(postgres)
-  return {
-    sql: {
-      pluginName: 'postgres12_pgx',
-      databaseName,
-      connectAddr: host,
-      connectProtocol: 'tcp',
-      user: decodeURIComponent(username),
-      password: decodeURIComponent(password),
-      maxConns: connections,
-      maxIdleConns: connections,
-      maxConnLifetime: '1h',
-    },
   }
 }

@@ -1,4 +1,5 @@
-// A Temporal server as production has it: one process with all four services, on databases of its own in a PostgreSQL.
+// A Temporal server as production has it: one process with all four services, on databases of its own in a PostgreSQL, or
+// on a SQLite file.
 import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { createTemporalDatabases, dropTemporalDatabases } from './temporal-databases.js'
+import { createPostgresDatabases, sqliteDatabases } from './temporal-databases.js'
 import { registerNamespace, temporalAnswers } from './temporal-namespace.js'
 import { devServerTuning, freeTemporalPorts, writeTemporalFiles } from './temporal-server-files.js'
 
@@ -15,8 +16,11 @@ import { devServerTuning, freeTemporalPorts, writeTemporalFiles } from './tempor
 const START_DEADLINE = 60_000
 
 export interface TemporalServerOptions {
-  /** URL of any database of the PostgreSQL, such as that of `startPostgres`; its user must be allowed to make databases. */
-  readonly postgres: string
+  /**
+   * URL of any database of the PostgreSQL, such as that of `startPostgres`; its user must be allowed to make databases.
+   * @default a SQLite file
+   */
+  readonly postgres?: string
   /** Values of the dynamic configuration, beside and above those of `scripts/dev/dev-server-flags.txt`. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>
 }
@@ -46,20 +50,21 @@ function locateTemporalServer(): string {
 }
 
 /** Starts a server that has the namespace `default` with our search attributes; resolves when it takes requests. */
-export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
+export async function startTemporalServer(options: TemporalServerOptions = {}): Promise<TemporalServer> {
   const { postgres } = options
   const programs = locateTemporalServer()
-  const databases = await createTemporalDatabases(programs, postgres)
   const folder = await mkdtemp(join(tmpdir(), 'everthread-temporal-'))
+  const { datastores, drop } =
+    postgres === undefined ? sqliteDatabases(folder) : await createPostgresDatabases(programs, postgres)
   const ports = await freeTemporalPorts()
   const address = `127.0.0.1:${ports.frontend.grpcPort}`
   const { searchAttributes, dynamicConfig: tuning } = devServerTuning()
   const dynamicConfig = { ...tuning, ...options.dynamicConfig }
-  await writeTemporalFiles({ folder, postgres, databases, ports, dynamicConfig })
+  await writeTemporalFiles({ folder, datastores, ports, dynamicConfig })
   const server = serverProcess(join(programs, 'temporal-server'), folder, address)
   const stop = async (): Promise<void> => {
     await server.kill()
-    await dropTemporalDatabases(postgres, databases)
+    await drop()
     await rm(folder, { recursive: true, force: true })
   }
   try {
