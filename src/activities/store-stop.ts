@@ -1,5 +1,5 @@
 import type { StoreStopAnswer, StoreStopInput } from '../protocol/end-activities.js'
-import { storeNews, storeStop as store } from '../store/threads/stops.js'
+import { insertNews, insertStop, isOver } from '../store/threads/stops.js'
 import type { ActivityDependencies } from './activity.js'
 
 /** The activity `storeStop`: the activity in flight is to hear of a signal or a cancellation that came through Temporal alone. */
@@ -7,10 +7,11 @@ export async function storeStop(
   dependencies: ActivityDependencies,
   { threadId, run, by, operation }: StoreStopInput,
 ): Promise<StoreStopAnswer> {
-  await dependencies.store.write((tx) =>
-    operation === undefined
-      ? store(tx, { threadId, run: by === 'terminate' ? null : run })
-      : storeNews(tx, { threadId, run, operation }),
-  )
+  const { store } = dependencies
+  if (operation !== undefined) await store.write((tx) => insertNews(tx, { threadId, run, operation }))
+  else {
+    const stop = { threadId, run: by === 'terminate' ? null : run }
+    if (!(await store.read((db) => isOver(db, stop)))) await store.write((tx) => insertStop(tx, stop))
+  }
   return { type: 'stored' }
 }

@@ -3,7 +3,7 @@ import { ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.j
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
-import { storeStop } from '../store/threads/stops.js'
+import { insertStop } from '../store/threads/stops.js'
 import { findThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 
@@ -71,7 +71,7 @@ export async function storeStopNews(
 ): Promise<void> {
   if (!context.storesStops) return
   try {
-    await (await context.store()).write((tx) => storeStop(tx, stop))
+    await (await context.store()).write((tx) => insertStop(tx, stop))
   } catch (error) {
     if (!StoreError.isInstance(error)) throw error
   }

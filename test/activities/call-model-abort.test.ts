@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDeltas } from '../../src/store/messages/deltas.js'
-import { storeStop } from '../../src/store/threads/stops.js'
+import { insertStop } from '../../src/store/threads/stops.js'
 import { REAL_PROVIDERS } from '../model/real-providers.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import type { ProviderMock } from '../support/provider-mock.js'
@@ -49,11 +49,11 @@ describe.each(REAL_PROVIDERS)('$name', ({ model }) => {
       const step = desk.step({}, environment)
       await until('the request', () => mock.requests.length > asked)
       // Of another run: nothing happens.
-      await desk.store.write((tx) => storeStop(tx, { threadId: 't', run: 7 }))
+      await desk.store.write((tx) => insertStop(tx, { threadId: 't', run: 7 }))
       await setTimeout(100)
       expect(beats).toBe(0)
       const started = performance.now()
-      await desk.store.write((tx) => storeStop(tx, { threadId: 't', run: 1 }))
+      await desk.store.write((tx) => insertStop(tx, { threadId: 't', run: 1 }))
       expect(await step).toMatchObject({ type: 'interrupted' })
       await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
       expect(performance.now() - started).toBeLessThan(STOP)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fact, phaseFact } from '../../src/protocol/facts.js'
 import type { Store } from '../../src/store/store.js'
 import { findRun } from '../../src/store/threads/runs.js'
-import { storeNews, storeStop } from '../../src/store/threads/stops.js'
+import { insertNews, insertStop } from '../../src/store/threads/stops.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { RULES } from '../../src/thread/ahead.js'
 import { createGate } from '../support/gate.js'
@@ -100,7 +100,7 @@ describe('an activity ends', () => {
           // Of another activity: nothing happens.
           const operation = chat.requests.length === 1 ? 'model_1_7' : 'model_1_1'
           if (chat.requests.length < 3)
-            await desk.store.write((tx) => storeNews(tx, { threadId: 't', run: 1, operation }))
+            await desk.store.write((tx) => insertNews(tx, { threadId: 't', run: 1, operation }))
           return success('done')
         },
       })
@@ -115,7 +115,7 @@ describe('an activity ends', () => {
         chat,
         work: async (state, args, call) => {
           if (chat.requests.length < 2) return success('done')
-          await desk.store.write((tx) => storeStop(tx, { threadId: 't', run: 1 }))
+          await desk.store.write((tx) => insertStop(tx, { threadId: 't', run: 1 }))
           return untilAborted(state, args, call)
         },
       })
@@ -202,7 +202,7 @@ describe('a later attempt', () => {
       expect(typesOf(await running)).toEqual(['result', 'no_answer'])
       await desk.send('And this.')
       const news = { threadId: 't', run: 1, operation: model(1) }
-      await desk.store.write((tx) => storeNews(tx, news))
+      await desk.store.write((tx) => insertNews(tx, news))
       const answer = await desk.go({ mayRunAhead: (next) => next === 'executeTool' }, second())
       expect(idsOf(answer)).toEqual([tool(1), model(2), tool(2)])
       expect(typesOf(answer)).toEqual(['result', 'answered', 'result'])

@@ -38,6 +38,21 @@ export async function createDatabase({ empty = false } = {}): Promise<PostgresDa
   }
 }
 
+/**
+ * The tables of which a statement has read all rows. The store's connections do so only where no index serves them
+ * (`connection-pool.ts`): in a large table such a statement takes seconds, and it has a conflict with every write to the table.
+ */
+export async function tablesReadWhole(url: string): Promise<readonly string[]> {
+  const names: string[] = []
+  await administer(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      'select relname::text as name from pg_stat_user_tables where seq_scan > 0 order by 1',
+    )
+    names.push(...rows.map(({ name }) => name))
+  })
+  return names
+}
+
 /** URL of the run's server, which is started when it is first asked for. */
 export async function postgresUrl(): Promise<string> {
   const response = await fetch(inject('postgresStarter'))

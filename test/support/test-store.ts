@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { StoreOptions } from '../../src/store/store-location.js'
 import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
-import { createDatabase } from './postgres-database.js'
+import { createDatabase, tablesReadWhole } from './postgres-database.js'
 import { makeBucket } from './s3-bucket.js'
 
 /** An empty store of a test's own. */
@@ -57,10 +57,16 @@ async function folderPlace(): Promise<TestPlace> {
 
 async function postgresPlace(): Promise<TestPlace> {
   const { url, drop } = await createDatabase()
+  const checkAndDrop = async (): Promise<void> => {
+    const whole = await tablesReadWhole(url)
+    await drop()
+    // `schema_info` has one row.
+    expect(whole.filter((table) => table !== 'schema_info')).toEqual([])
+  }
   if ('problem' in inject('s3Server')) {
     const { place, blobFolder, remove } = await folderPlace()
-    return { place: { ...place, database: url }, blobFolder, remove: () => drop().then(remove) }
+    return { place: { ...place, database: url }, blobFolder, remove: () => remove().then(checkAndDrop) }
   }
   const bucket = await makeBucket()
-  return { place: { database: url, blobs: bucket.url() }, blobFolder: bucket.folder, remove: drop }
+  return { place: { database: url, blobs: bucket.url() }, blobFolder: bucket.folder, remove: checkAndDrop }
 }

@@ -378,6 +378,8 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('events_by_thread', 'events', ['thread_id', 'sequence']).unique(),
     index('deltas_by_thread', 'deltas', ['thread_id', 'id']),
     index('deltas_by_message', 'deltas', ['thread_id', 'message_id']),
+    // An activity in flight reads them, and each end of a run deletes them.
+    index('stops_by_thread', 'stops', ['thread_id']),
     // The deletion of a thread deletes its errors.
     index('errors_by_thread', 'errors', ['thread_id']),
   ]

@@ -2,7 +2,7 @@
  * Stops of a thread that its activity in flight is to hear of, and items without a row that wait for it to end. They are for
  * activities only: what they mean for the thread is decided by its workflow, which gets a signal.
  */
-import { noteStop } from '../changes.js'
+import { noteFleeting, noteStop } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
 import { findRun, lastRun } from './runs.js'
@@ -13,10 +13,13 @@ interface StopKey {
   readonly run: number | null
 }
 
-/** Stores a stop, unless its run has ended, or the thread is closed. */
-export async function storeStop(tx: Writer, { threadId, run }: StopKey): Promise<void> {
-  if (await isOver(tx, { threadId, run })) return
+/**
+ * Stores a stop of a run or thread that the caller has found open. It reads nothing and does not wait for the disk, so that it has
+ * no conflict with other threads and is stored in milliseconds: if it is lost, Temporal's cancellation comes all the same.
+ */
+export async function insertStop(tx: Writer, { threadId, run }: StopKey): Promise<void> {
   noteStop(tx, threadId)
+  noteFleeting(tx)
   await tx.insertInto('stops').values({ thread_id: threadId, run }).execute()
 }
 
@@ -28,7 +31,7 @@ interface NewsKey {
 }
 
 /** Stores that something waits for the end of an activity that goes on by itself, unless its run has ended. */
-export async function storeNews(tx: Writer, { threadId, run, operation }: NewsKey): Promise<void> {
+export async function insertNews(tx: Writer, { threadId, run, operation }: NewsKey): Promise<void> {
   if (await isOver(tx, { threadId, run })) return
   await tx.insertInto('stops').values({ thread_id: threadId, run, operation }).execute()
 }
@@ -46,8 +49,8 @@ export async function isNewsStored(
   return news !== undefined
 }
 
-/** A thread that is closed has no run that has not ended. */
-async function isOver(db: Reader, { threadId, run }: StopKey): Promise<boolean> {
+/** Whether there is nothing left to stop: a thread that is closed has no run that has not ended. */
+export async function isOver(db: Reader, { threadId, run }: StopKey): Promise<boolean> {
   if (run !== null) return ((await findRun(db, { threadId, number: run }))?.ended_at ?? null) !== null
   const thread = await db
     .selectFrom('threads')
