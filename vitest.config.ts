@@ -46,6 +46,7 @@ function onServers(
         ...needsServers,
         './test/support/dev-server-setup.ts',
         './test/support/workflow-bundle-setup.ts',
+        './test/support/worker-program-setup.ts',
       ],
       setupFiles: quietRuntime,
       // Long: that a machine with two busy cores is slow is no defect of the code.
@@ -70,6 +71,7 @@ export default defineConfig({
     // A process a file where nothing else is said: a crash test may take the SDK's runtime down with its process. Files of the
     // projects with `isolate: false` share a few processes and the modules that these have loaded, which halves their time.
     pool: 'forks',
+    execArgv: ['--require', source('test/support/lean-sandbox.cjs')],
     // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
     // of them the cores are full, and what has to happen in time comes late.
     maxWorkers: 4,
@@ -119,6 +121,7 @@ export default defineConfig({
       },
       onServers('integration', {
         include: INTEGRATION,
+        isolate: false,
       }),
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
@@ -138,6 +141,7 @@ export default defineConfig({
           'test/integration/{task-queues,trace,two-stores,unregistered-search-attributes}.test.ts',
           ...(IS_LONG ? [] : LONG),
         ],
+        isolate: false,
         env: { EVERTHREAD_TEST_STORE: 'postgres' },
       }),
     ],

@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
+import { inject } from 'vitest'
+
 import type { Death } from './death.js'
 
-/** Node runs the sources themselves. */
+/** For what is loaded beside the program: Node runs sources themselves. */
 const HOOKS = new URL('../../store/processes/resolve-typescript.ts', import.meta.url).href
-const WORKER_PROCESS = new URL('./worker-process.ts', import.meta.url).pathname
 
 export interface WorkerPlace {
   readonly address: string
@@ -59,8 +60,8 @@ export interface WorkerProcess {
 
 /** Starts a worker process that is ready to run, and takes no task before it is told to. */
 export async function startWorkerProcess(place: WorkerPlace): Promise<WorkerProcess> {
-  const child = fork(WORKER_PROCESS, [JSON.stringify(place)], {
-    execArgv: ['--import', HOOKS, ...(place.preload === undefined ? [] : ['--import', place.preload])],
+  const child = fork(inject('workerProgramPath'), [JSON.stringify(place)], {
+    execArgv: place.preload === undefined ? [] : ['--import', HOOKS, '--import', place.preload],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let output = ''
