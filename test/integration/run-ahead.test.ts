@@ -35,69 +35,77 @@ async function actions(fixture: Fixture, id: string): Promise<readonly string[]>
 }
 
 /** Each tool has acted once, whatever its result says. */
-async function expectBookedOnce(fixture: Fixture, id: string): Promise<void> {
+async function expectBookedOnce(fixture: Fixture, id: string, times = BOOKINGS): Promise<void> {
   const acted = (await fixture.effects(id)).filter(({ did }) => did === 'acted')
-  expect(acted.map(({ attempt }) => attempt)).toEqual(Array.from({ length: BOOKINGS }, () => 1))
-  expect(new Set(acted.map(({ key }) => key)).size).toBe(BOOKINGS)
+  expect(acted.map(({ attempt }) => attempt)).toEqual(Array.from({ length: times }, () => 1))
+  expect(new Set(acted.map(({ key }) => key)).size).toBe(times)
 }
 
 interface Crash {
   readonly title: string
   /** Where its process dies: at a commit, while the model is asked, or in the third tool. */
-  readonly at:
-    | Pick<Death, 'operation' | 'state' | 'when'>
-    | { readonly request: number }
-    | 'in the third tool'
+  readonly at: Transaction | { readonly request: number } | 'in the third tool'
   /** The first step whose request has the message that was sent meanwhile. */
   readonly seen: number
   readonly requests: number
+  /** What became of the third booking. @default 'done' */
+  readonly third?: 'done' | 'unknown and done' | 'unknown and not done'
 }
+
+type Transaction = Pick<Death, 'operation' | 'state' | 'when'>
 
 const committed = 'after its commit'
 const uncommitted = 'before its commit'
 const ALL = BOOKINGS + 1
 
-const CRASHES: readonly Crash[] = [
+const WITHIN: readonly Crash[] = [
   { title: 'in its first model call', at: { request: 1 }, seen: 2, requests: ALL + 1 },
-  {
-    title: 'before its first answer is committed',
-    at: { operation: 'model_1_1', state: 'finished', when: uncommitted },
-    seen: 2,
-    requests: ALL + 1,
-  },
-  { title: 'in a tool', at: 'in the third tool', seen: 4, requests: ALL },
-  {
-    title: 'before the result of a tool is committed',
-    at: { operation: 'call_1_3_0', state: 'finished', when: uncommitted },
-    seen: 4,
-    requests: ALL,
-  },
-  {
-    title: 'between a result and the next model call',
-    at: { operation: 'call_1_2_0', state: 'finished', when: committed },
-    seen: 3,
-    requests: ALL,
-  },
-  {
-    title: 'before a later model call is begun',
-    at: { operation: 'model_1_3', state: 'drained', when: uncommitted },
-    seen: 3,
-    requests: ALL,
-  },
-  {
-    title: 'when a later model call is begun',
-    at: { operation: 'model_1_3', state: 'drained', when: committed },
-    seen: 4,
-    requests: ALL,
-  },
+  { title: 'in a tool', at: 'in the third tool', seen: 4, requests: ALL, third: 'unknown and done' },
   { title: 'in a later model call', at: { request: 3 }, seen: 4, requests: ALL + 1 },
-  {
-    title: 'between an answer and its tool',
-    at: { operation: 'model_1_3', state: 'finished', when: committed },
-    seen: 4,
-    requests: ALL,
-  },
 ]
+
+/** The transactions of the first step, in their order, and those of the third: before and after the commit of each. */
+const FIRST: readonly (Omit<Crash, 'title'> & { readonly at: Transaction })[] = [
+  { at: { operation: 'model_1_1', state: 'drained', when: uncommitted }, seen: 2, requests: ALL },
+  { at: { operation: 'model_1_1', state: 'drained', when: committed }, seen: 2, requests: ALL },
+  { at: { operation: 'model_1_1', state: 'started', when: uncommitted }, seen: 2, requests: ALL },
+  { at: { operation: 'model_1_1', state: 'started', when: committed }, seen: 2, requests: ALL },
+  { at: { operation: 'model_1_1', state: 'finished', when: uncommitted }, seen: 2, requests: ALL + 1 },
+  { at: { operation: 'model_1_1', state: 'finished', when: committed }, seen: 2, requests: ALL },
+]
+const THIRD: typeof FIRST = [
+  { at: { operation: 'model_1_3', state: 'drained', when: uncommitted }, seen: 3, requests: ALL },
+  { at: { operation: 'model_1_3', state: 'drained', when: committed }, seen: 4, requests: ALL },
+  { at: { operation: 'model_1_3', state: 'started', when: uncommitted }, seen: 4, requests: ALL },
+  { at: { operation: 'model_1_3', state: 'started', when: committed }, seen: 4, requests: ALL },
+  { at: { operation: 'model_1_3', state: 'finished', when: uncommitted }, seen: 4, requests: ALL + 1 },
+  { at: { operation: 'model_1_3', state: 'finished', when: committed }, seen: 4, requests: ALL },
+  { at: { operation: 'call_1_3_0', state: 'started', when: uncommitted }, seen: 4, requests: ALL },
+  {
+    at: { operation: 'call_1_3_0', state: 'started', when: committed },
+    ...{ seen: 4, requests: ALL, third: 'unknown and not done' },
+  },
+  {
+    at: { operation: 'call_1_3_0', state: 'finished', when: uncommitted },
+    ...{ seen: 4, requests: ALL, third: 'unknown and done' },
+  },
+  { at: { operation: 'call_1_3_0', state: 'finished', when: committed }, seen: 4, requests: ALL },
+]
+
+/** The transactions with which the burst and its run end. */
+const LAST: readonly { readonly at: Transaction; readonly requests: number }[] = [
+  { at: { operation: 'model_1_6', state: 'finished', when: uncommitted }, requests: ALL + 1 },
+  { at: { operation: 'model_1_6', state: 'finished', when: committed }, requests: ALL },
+  { at: { operation: 'settle_1', state: 'finished', when: uncommitted }, requests: ALL },
+  { at: { operation: 'settle_1', state: 'finished', when: committed }, requests: ALL },
+]
+
+const titled = <C extends { readonly at: Transaction }>(crash: C): C & { readonly title: string } => ({
+  ...crash,
+  title: `${crash.at.operation} ${crash.at.state}, ${crash.at.when}`,
+})
+
+const CRASHES = [...WITHIN, ...[...FIRST, ...THIRD].map(titled)]
 
 describe('kill -9 in mid-burst', () => {
   let fixture: Fixture
@@ -109,7 +117,7 @@ describe('kill -9 in mid-burst', () => {
   afterAll(() => fixture.close())
 
   test.for(CRASHES)('T3 T4 SA-R-01.2 $title', async (crash, { task }) => {
-    const { at, seen, requests } = crash
+    const { at, seen, requests, third = 'done' } = crash
     const id = `ahead-${task.id.replaceAll(/\W/g, '')}`
     const holds = at === 'in the third tool'
     const held =
@@ -131,16 +139,28 @@ describe('kill -9 in mid-burst', () => {
     expect(rows.filter(isSent)).toHaveLength(1)
     const before = rows.slice(0, rows.findIndex(isSent))
     expect(before.filter(({ role }) => role === 'assistant')).toHaveLength(seen - 1)
-    const isUnknown =
-      holds ||
-      (typeof at === 'object' && 'when' in at && at.operation === 'call_1_3_0' && at.when === uncommitted)
     expect((await toolResults(thread)).map(({ tool_status: status }) => status)).toEqual(
-      Array.from({ length: BOOKINGS }, (_, index) => (isUnknown && index + 1 === HELD ? 'error' : 'success')),
+      Array.from({ length: BOOKINGS }, (_, index) =>
+        third !== 'done' && index + 1 === HELD ? 'error' : 'success',
+      ),
     )
-    await expectBookedOnce(fixture, id)
+    await expectBookedOnce(fixture, id, third === 'unknown and not done' ? BOOKINGS - 1 : BOOKINGS)
     expect(fixture.model.requests(id)).toHaveLength(requests)
     expect(await actions(fixture, id)).toEqual(['thread.callModel', 'thread.callModel'])
     expect((await thread.snapshot()).queue).toEqual([])
+    await expectWholeLog(thread)
+  })
+
+  test.for(LAST.map(titled))('T4 T8 at the end, $title', async ({ at, requests }, { task }) => {
+    const id = `ahead-end-${task.id.replaceAll(/\W/g, '')}`
+    fleet.dieAt({ threadId: id, of: 'thread', ...at })
+    const thread = await fixture.create({ id, message: marked(`please book #${id}`) })
+    await fleet.waitForDeath()
+    await fleet.replaceDead()
+    expect(await thread.waitUntilIdle({ timeout: '100 s' })).toMatchObject({ runId: 'run_1', steps: ALL })
+    await expectBookedOnce(fixture, id)
+    expect(fixture.model.requests(id)).toHaveLength(requests)
+    expect(await actions(fixture, id)).toEqual(['thread.callModel'])
     await expectWholeLog(thread)
   })
 })
