@@ -34,13 +34,13 @@ function onServers(
     readonly include: string[]
     readonly exclude?: string[]
     readonly env?: Record<string, string>
-    readonly isolate?: false
   },
 ) {
   return {
     extends: true as const,
     test: {
       name,
+      isolate: false,
       ...files,
       globalSetup: [
         ...needsServers,
@@ -68,8 +68,8 @@ export default defineConfig({
   },
   test: {
     reporters: ['default', new RunReporter()],
-    // A process a file where nothing else is said: a crash test may take the SDK's runtime down with its process. Files of the
-    // projects with `isolate: false` share a few processes and the modules that these have loaded, which halves their time.
+    // The files of a project share a few processes and the modules that these have loaded (`isolate: false`), which halves
+    // their time. What a crash test kills is a process of its own.
     pool: 'forks',
     execArgv: ['--require', source('test/support/lean-sandbox.cjs')],
     // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
@@ -121,12 +121,10 @@ export default defineConfig({
       },
       onServers('integration', {
         include: INTEGRATION,
-        isolate: false,
       }),
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
-        isolate: false,
         env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default cache' },
       }),
       onServers('integration-postgres', {
@@ -141,7 +139,6 @@ export default defineConfig({
           'test/integration/{task-queues,trace,two-stores,unregistered-search-attributes}.test.ts',
           ...(IS_LONG ? [] : LONG),
         ],
-        isolate: false,
         env: { EVERTHREAD_TEST_STORE: 'postgres' },
       }),
     ],
