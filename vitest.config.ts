@@ -72,6 +72,7 @@ export default defineConfig({
     // their time. What a crash test kills is a process of its own.
     pool: 'forks',
     execArgv: ['--require', source('test/support/lean-sandbox.cjs')],
+    setupFiles: './test/support/own-environment.ts',
     // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
     // of them the cores are full, and what has to happen in time comes late.
     maxWorkers: 4,

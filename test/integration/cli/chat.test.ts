@@ -1,7 +1,9 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { NativeConnection } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import type { Registry } from '../../../src/index.js'
+import { scriptedRegistry } from '../../../src/testing/scripted-registry.js'
 import { createWorker } from '../../../src/worker/index.js'
 import { startProviderMock } from '../../support/provider-mock.js'
 import type { MockAnswer, ProviderMock } from '../../support/provider-mock.js'
@@ -15,7 +17,7 @@ let place: CliPlace
 
 beforeAll(async () => {
   mock = await startProviderMock()
-  place = await openCliPlace({ OPENAI_API_KEY: 'none', OPENAI_BASE_URL: mock.url })
+  place = await openCliPlace()
 })
 afterAll(async () => {
   await place.close()
@@ -31,9 +33,13 @@ interface Talk {
 /** Talks as a person at a terminal does: each answer is given when its question is on the screen. */
 async function talk(
   agent: string,
-  { registry, model, lines }: Talk,
+  { registry: example, model, lines }: Talk,
 ): Promise<{ readonly shown: string; readonly code: number }> {
   for (const answer of model) mock.reply(answer)
+  // The examples' own provider reads its address as it is loaded, which another file of this process may have done.
+  const { responses } = createOpenAI({ apiKey: 'none', baseURL: mock.url })
+  const models = Object.fromEntries(example.names().models.map((name) => [name, responses('gpt-5-mini')]))
+  const registry = scriptedRegistry(example, { models })
   const connection = await NativeConnection.connect({ address: inject('devServerAddress') })
   const workflowBundle = { codePath: inject('workflowBundlePath') }
   const worker = await createWorker({ registry, connection, workflowBundle })

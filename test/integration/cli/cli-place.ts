@@ -7,28 +7,25 @@ import { runCommand } from '../../../src/cli/run-command.js'
 import { openTerminal } from '../../../src/cli/terminal.js'
 import { makePlace } from '../../support/test-store.js'
 
-/** What commands find in the environment of a person: a server, a store, a key. */
+/** What commands find in the environment of a person, until the test file ends: a server, a store, a key. */
 export interface CliPlace {
   readonly folder: string
   close(): Promise<void>
 }
 
-export async function openCliPlace(more: Readonly<Record<string, string>> = {}): Promise<CliPlace> {
+export async function openCliPlace(): Promise<CliPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-cli-'))
   const { place, remove } = await makePlace()
-  const before = { ...process.env }
   Object.assign(process.env, {
     TEMPORAL_ADDRESS: inject('devServerAddress'),
     EVERTHREAD_DATABASE_URL: place.database,
     EVERTHREAD_BLOBS_URL: place.blobs,
     EVERTHREAD_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     EVERTHREAD_TASK_QUEUE: folder,
-    ...more,
   })
   return {
     folder,
     async close() {
-      process.env = before
       await remove()
       await rm(folder, { recursive: true, force: true })
     },
