@@ -22,8 +22,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Context as ActivityContext } from '@temporalio/activity'
-
 import type { ActivityInput } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
@@ -40,16 +38,15 @@ import {
   finishOperation,
   insertOperation,
   isHeld,
-  moveSchedule,
   takeOperation,
 } from '../store/operations.js'
 import type { OperationHold, OperationPlace, OperationRecord } from '../store/operations.js'
 import type { Reader, Store, Writer } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
-import { findRun } from '../store/threads/runs.js'
 import { pipeline } from '../store/transaction.js'
 import { assertStoppedByUser } from './activity.js'
-import { Context } from './temporal-activity.js'
+import { holdPrecedent, writeWithSuccessor } from './sequence.js'
+import { readScheduledTime } from './temporal-activity.js'
 
 export interface OperationKey {
   readonly threadId: string
@@ -162,46 +159,6 @@ async function takeOver(tx: Writer, operation: OperationRecord, { now }: Beginni
   return { ...held, attempt }
 }
 
-interface Precedent {
-  readonly id: string
-  readonly run: number
-}
-
-/** The last operation that each activity has finished; only one that does several has one. */
-const precedents = new WeakMap<ActivityContext, Precedent>()
-
-/** Names the operation after which this activity goes on with the next one. */
-export function setPrecedent(precedent: Precedent): void {
-  precedents.set(Context.current(), precedent)
-}
-
-/**
- * An activity that does several operations begins the next one only while its run is open and no later attempt is at work: that
- * one has taken the last finished operation over before it began anything, or takes it over now (T1). Where Temporal makes no
- * other attempt, the workflow ends the run.
- * @throws `Operation.Stale`
- */
-export async function holdPrecedent(tx: Writer, { threadId }: Pick<OperationKey, 'threadId'>): Promise<void> {
-  const precedent = precedents.get(Context.current())
-  if (precedent === undefined) return
-  const { id, run: number } = precedent
-  const [last, run] = await Promise.all([findOperation(tx, threadId, id), findRun(tx, { threadId, number })])
-  if (run?.ended_at != null) throw failure('Operation.Stale')
-  const scheduledAt = readScheduledTime()
-  const holder = last?.scheduled_at ?? null
-  if (holder === null || holder === scheduledAt) return
-  if (holder > scheduledAt) throw failure('Operation.Stale')
-  await moveSchedule(tx, { threadId, id, scheduledAt })
-}
-
-/**
- * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. It identifies the holder in
- * the row of an operation.
- */
-function readScheduledTime(): Micros {
-  return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
-}
-
 /**
  * The hold of the last attempt, for an outcome that starts no work: a person has denied the call.
  */
@@ -227,7 +184,8 @@ export async function postpone(
 
 /**
  * Runs the transaction that ends with `finish` or `keep`. Its content must not be lost: while the store is
- * temporarily unavailable, the transaction is retried, even after a user's stop.
+ * temporarily unavailable, the transaction is retried, even after a user's stop. What follows the operation in this activity may
+ * begin in it (`sequence.ts`).
  * @throws `Operation.Lost` if another attempt holds the operation and is still at work
  */
 export async function commit<T>(
@@ -236,7 +194,7 @@ export async function commit<T>(
   work: (tx: Writer) => Promise<T>,
 ): Promise<T> {
   try {
-    return await retryWhileUnavailable(() => store.write(work))
+    return await retryWhileUnavailable(() => writeWithSuccessor(store, held, work))
   } catch (error) {
     if (!hasFailureType(error, 'Operation.Lost')) throw error
     const found = await store.read((db) => lookUp<T>(db, held))

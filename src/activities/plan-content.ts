@@ -1,3 +1,4 @@
+import type { Registry } from '../definitions/known-definitions.js'
 import { buildPlan } from '../definitions/plan/build-plan.js'
 import type { PlanContent } from '../definitions/plan/plan-content.js'
 import type { CallModelInput } from '../protocol/activities.js'
@@ -5,7 +6,6 @@ import { failure } from '../protocol/failures.js'
 import { getPlan } from '../store/agents.js'
 import { findOperation } from '../store/operations.js'
 import type { OperationRecord } from '../store/operations.js'
-import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 import type { OperationKey } from './operation.js'
 import { Context, log } from './temporal-activity.js'
@@ -14,7 +14,7 @@ import { Context, log } from './temporal-activity.js'
 const MISSING_DEFINITION = 60_000
 
 /** Plans are immutable under their digest, and a worker uses few of them. */
-const contents = new WeakMap<Store, Map<string, PlanContent>>()
+const contents = new WeakMap<Registry, Map<string, PlanContent>>()
 
 /** The plan with which a new run starts; null if this worker has lacked the agent for a minute. */
 function buildCurrentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
@@ -25,9 +25,12 @@ function buildCurrentPlan(dependencies: ActivityDependencies, agent: string): Pl
 }
 
 /** The plan with which a run started. A run keeps its plan while workers are replaced. */
-export async function loadPlan({ store }: ActivityDependencies, digest: string): Promise<PlanContent> {
-  const cache = contents.get(store) ?? new Map<string, PlanContent>()
-  contents.set(store, cache)
+export async function loadPlan(
+  { registry, store }: ActivityDependencies,
+  digest: string,
+): Promise<PlanContent> {
+  const cache = contents.get(registry) ?? new Map<string, PlanContent>()
+  contents.set(registry, cache)
   const cached = cache.get(digest)
   if (cached !== undefined) return cached
   // Written by `putPlan` from a `PlanContent`: the store's boundary.

@@ -1,10 +1,12 @@
 /**
  * An activity that goes on after its model call: it stores the end of the run, and with `runAhead` it does the next steps.
  * Owns: how long it goes on.
- * Does not own: what comes next, and how the workflow takes it over (`thread/ahead.ts`).
- * Each action is done by the function that is an activity where the workflow schedules it: the same transactions, rows, events
- * and spans. An action that fails is not in the answer; the workflow schedules it, and its operation continues from its row.
+ * Does not own: what comes next, and how the workflow takes it over (`thread/ahead.ts`); how two operations share a transaction
+ * (`sequence.ts`).
+ * Each action is done by the function that is an activity where the workflow schedules it: the same rows, events and spans, in
+ * fewer transactions. An action that fails is not in the answer; the workflow schedules it, and its operation continues from its row.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as takeTurn } from 'node:timers/promises'
 
 import type { AheadPair, CallModelAnswer, CallModelInput } from '../protocol/activities.js'
@@ -14,6 +16,7 @@ import type { Plan } from '../protocol/plan.js'
 import type { Millis } from '../protocol/time.js'
 import { countUndelivered } from '../store/messages/message-writes.js'
 import { findOperation } from '../store/operations.js'
+import type { Store } from '../store/store.js'
 import { isNewsStored } from '../store/threads/stops.js'
 import {
   NO_ANSWER,
@@ -28,12 +31,11 @@ import type { AheadWork, NextAhead } from '../thread/ahead.js'
 import { setHeartbeatDetails, withStops } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import { observeCall, observeSettle, observeStep } from './observe.js'
-import { setPrecedent } from './operation.js'
 import { loadPlan } from './plan-content.js'
+import { doBeforeNext } from './sequence.js'
 import { settle } from './settle.js'
-import { Context, log, setCurrentInput } from './temporal-activity.js'
+import { Context, setCurrentInput } from './temporal-activity.js'
 import { executeTool } from './tool/execute-tool.js'
-import { errorFields, readThrown } from './thrown.js'
 import { callModel } from './turn/call-model.js'
 import { operationOf } from './turn/model-step.js'
 
@@ -55,13 +57,13 @@ export async function callModelAhead(
   return withStops(dependencies.store, input, async (signal) => {
     const began = performance.now()
     const now = (): Millis => input.now + Math.round(performance.now() - began)
-    const answer = await call()
-    // After other answers a wait, a person, or another kind of action comes next.
-    if (answer.type !== 'answered' && answer.type !== 'end') return answer
-    const pairs: AheadPair[] = []
-    await goAhead({ dependencies, input, ahead, signal, now, began, pairs }, answer).catch((error: unknown) =>
-      log.warn('An activity could not go on by itself.', { ...errorFields(readThrown(error)) }),
-    )
+    const going = { dependencies, input, ahead, signal, now, began, inActivity: AsyncLocalStorage.snapshot() }
+    const operation = {
+      id: operationOf(input).id,
+      after: (given: CallModelAnswer) => behindCall(going, given),
+    }
+    const { answer, next } = await endBeforeNext(going, operation, call)
+    const pairs = await goOn(next)
     return pairs.length === 0 ? answer : { ...answer, ahead: fitting(answer, pairs) }
   })
 }
@@ -75,42 +77,36 @@ interface Going {
   readonly now: () => Millis
   /** The time of `performance` at which the activity began. */
   readonly began: number
-  /** What it has done so far; it grows. */
-  readonly pairs: AheadPair[]
+  /** Calls a function in the activity's own context, not in the span of the action that is about to end. */
+  readonly inActivity: <T>(work: () => T) => T
 }
 
-async function goAhead(
-  going: Going,
-  answer: Extract<CallModelAnswer, { readonly type: 'answered' | 'end' }>,
-): Promise<void> {
-  const { dependencies, input, ahead, now, pairs } = going
+/** Where the activity is behind an answer. */
+interface Progress {
+  readonly control: NextAhead['control']
+  /** When the answer came, and the next action begins. */
+  readonly at: Millis
+  /** What it has done so far. */
+  readonly pairs: readonly AheadPair[]
+  /** Steps that it has begun, its own included. */
+  readonly steps: number
+  /** Steps of one activity; 0: each call is an activity of its own. */
+  readonly most: number
+}
+
+/** The activity behind its own model call; null: a wait, a person, or another kind of action comes next. */
+async function behindCall(
+  { dependencies, input, ahead, now }: Going,
+  answer: CallModelAnswer,
+): Promise<Progress | null> {
+  if (answer.type !== 'answered' && answer.type !== 'end') return null
   const plan = answer.type === 'answered' ? await planOf(dependencies, input, answer.plan) : null
   const start = controlAhead(input, ahead, answer.plan === undefined ? plan : null)
-  if (start.run === null) return
-  let at = now()
-  let control = applyAhead(start, modelActionOf(input, start.run), answer, at)
-  let last = operationOf(input).id
-  let steps = 1
+  if (start.run === null) return null
+  const at = now()
+  const control = applyAhead(start, modelActionOf(input, start.run), answer, at)
   const most = plan?.caps.stepsPerActivity ?? 0
-  for (;;) {
-    const next = nextAhead(control, at)
-    if (next === null) return
-    const { control: begun, work } = beginAhead(next, { level: LEVEL, now: at })
-    if (!(await mayBegin(going, { next, work, steps, most }))) return
-    if (work.name === 'callModel') {
-      steps += 1
-      // Steps without any wait of their own would keep the event loop from the other threads of this worker.
-      await takeTurn()
-    }
-    setPrecedent({ id: last, run: input.run })
-    // The workflow asks for it by an activity of its own, whose failure counts.
-    const given = await perform(dependencies, work).catch(() => NO_ANSWER)
-    pairs.push({ id: work.id, at, answer: given })
-    if (given === NO_ANSWER) return
-    at = now()
-    control = applyAhead(begun, next.action, given, at)
-    last = work.id
-  }
+  return { control, at, pairs: [], steps: 1, most }
 }
 
 /** The plan of the run, once its model has answered. */
@@ -123,29 +119,122 @@ async function planOf(
   return (await loadPlan(dependencies, knownPlan)).plan
 }
 
+type Answer = AheadPair['answer']
+
+/** An action with which the activity goes on. */
+interface Following {
+  readonly work: AheadWork
+  readonly at: Millis
+  /** Where the activity is behind its answer. */
+  readonly after: (answer: Answer) => Promise<Progress>
+}
+
+/** An action that has begun. */
+interface Begun extends Pick<Following, 'work' | 'at'> {
+  readonly ended: Promise<Ended<Answer>>
+  /** Lets it go on: the action before it has ended. */
+  readonly release: () => void
+}
+
+/** The answer of an action, and the next one, which has begun. */
+interface Ended<Given> {
+  readonly answer: Given
+  readonly next: Begun | null
+}
+
+/** Goes on with actions that have begun, until none follows. */
+async function goOn(first: Begun | null): Promise<readonly AheadPair[]> {
+  const pairs: AheadPair[] = []
+  for (let begun = first; begun !== null;) {
+    const { work, at } = begun
+    // Steps without any wait of their own would keep the event loop from the other threads of this worker.
+    if (work.name === 'callModel') await takeTurn()
+    setCurrentInput(work.input)
+    begun.release()
+    const { answer, next }: Ended<Answer> = await begun.ended
+    pairs.push({ id: work.id, at, answer })
+    begun = next
+  }
+  return pairs
+}
+
+interface Operation<Given> {
+  readonly id: string
+  readonly after: (answer: Given) => Promise<Progress | null>
+}
+
+/** Does the work of an operation, and finds what follows it. */
+async function endBeforeNext<Given>(
+  going: Going,
+  { id, after }: Operation<Given>,
+  work: () => Promise<Given>,
+): Promise<Ended<Given>> {
+  const { store } = going.dependencies
+  const operation = { id, run: going.input.run }
+  const find = async (answer: Given, read: Store['read']): Promise<Following | null> =>
+    findFollowing(going, await after(answer), read)
+  const begin = (following: Following, own: Store): Promise<Ended<Answer>> =>
+    beginFollowing(going, following, own)
+  const { answer, next } = await doBeforeNext({ store, operation, find, begin }, work)
+  if (next === null) return { answer, next }
+  const { following, result: ended, release } = next
+  return { answer, next: { ...following, ended, release } }
+}
+
+/** Begins an action; its answer comes with the one that follows it. If it fails, the workflow asks for it, and the failure counts there. */
+function beginFollowing(going: Going, { work, after }: Following, store: Store): Promise<Ended<Answer>> {
+  const dependencies = { ...going.dependencies, store }
+  const ended = going.inActivity(() =>
+    endBeforeNext(going, { id: work.id, after }, () => perform(dependencies, work)),
+  )
+  return ended.catch(() => ({ answer: NO_ANSWER, next: null }))
+}
+
+/** The action with which the activity goes on; null: it ends. */
+async function findFollowing(
+  going: Going,
+  progress: Progress | null,
+  read: Store['read'],
+): Promise<Following | null> {
+  if (progress === null) return null
+  const { control, at, pairs, most } = progress
+  const next = nextAhead(control, at)
+  if (next === null) return null
+  const { control: begun, work } = beginAhead(next, { level: LEVEL, now: at })
+  if (!(await mayBegin(going, { next, work, progress }, read))) return null
+  const steps = progress.steps + (work.name === 'callModel' ? 1 : 0)
+  return {
+    ...{ work, at },
+    after: async (answer) => {
+      const ended = going.now()
+      const done = [...pairs, { id: work.id, at, answer }]
+      const changed = applyAhead(begun, next.action, answer, ended)
+      return { control: changed, at: ended, pairs: done, steps, most }
+    },
+  }
+}
+
 interface Beginning {
   readonly next: NextAhead
   readonly work: AheadWork
-  /** Steps that the activity has begun, its own included. */
-  readonly steps: number
-  /** Steps of one activity; 0: each call is an activity of its own. */
-  readonly most: number
+  readonly progress: Progress
 }
 
 /** Whether the activity does this action, too. A step that an earlier attempt has begun is finished first, whatever waits. */
 async function mayBegin(
-  { dependencies, input, signal, began, pairs }: Going,
-  { next: { limit }, work, steps, most }: Beginning,
+  { dependencies, input, signal, began }: Going,
+  { next: { limit }, work, progress: { pairs, steps, most } }: Beginning,
+  read: Store['read'],
 ): Promise<boolean> {
   if (signal.aborted) return false
   if (work.name === 'settle') return true
   if (most === 0) return false
   const { startToCloseTimeoutMs: longest } = Context.current().info
   if (performance.now() - began + limit + SLACK > longest || bytesOf(pairs) > PAIR_BYTES) return false
-  const { store, mayRunAhead = () => true } = dependencies
+  const { mayRunAhead = () => true } = dependencies
   if (work.name === 'executeTool') return mayRunAhead(work.name)
   const { threadId } = input
-  return store.read(async (db) => {
+  return read(async (db) => {
     if ((await findOperation(db, threadId, work.id)) !== null) return true
     if (steps >= most || !mayRunAhead(work.name)) return false
     if (await isNewsStored(db, { threadId, operation: operationOf(input).id })) return false
@@ -153,8 +242,7 @@ async function mayBegin(
   })
 }
 
-async function perform(dependencies: ActivityDependencies, work: AheadWork): Promise<AheadPair['answer']> {
-  setCurrentInput(work.input)
+async function perform(dependencies: ActivityDependencies, work: AheadWork): Promise<Answer> {
   const { name, input } = work
   switch (name) {
     case 'callModel':

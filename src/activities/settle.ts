@@ -38,18 +38,11 @@ import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
-import {
-  digestFacts,
-  fittingOperations,
-  holdPrecedent,
-  lookUp,
-  newFacts,
-  record,
-  unstoredFacts,
-} from './operation.js'
+import { digestFacts, fittingOperations, lookUp, newFacts, record, unstoredFacts } from './operation.js'
 import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
+import { holdPrecedent } from './sequence.js'
 import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import { openAnyThread } from './thread-row.js'

@@ -1,3 +1,5 @@
+import { toMicros } from '../protocol/time.js'
+import type { Micros } from '../protocol/time.js'
 import { requirePeer } from './peer-packages.js'
 
 /** `@temporalio/activity`, for all code of this package that needs its values. */
@@ -15,4 +17,12 @@ export function setCurrentInput(input: object): void {
 /** The input of the action that the activity of this context is at; undefined: its own. */
 export function currentInput(context: object): object | undefined {
   return inputs.get(context)
+}
+
+/**
+ * The time at which Temporal scheduled this attempt, in microseconds of Temporal's clock. It identifies the holder in
+ * the row of an operation.
+ */
+export function readScheduledTime(): Micros {
+  return toMicros(Context.current().info.currentAttemptScheduledTimestampMs)
 }

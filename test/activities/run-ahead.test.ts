@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { ActivityCancellationDetails } from '@temporalio/common'
 import { describe, expect, test } from 'vitest'
 import { fact, phaseFact } from '../../src/protocol/facts.js'
@@ -163,16 +165,16 @@ describe('an activity ends', () => {
 
 describe('an action that fails', () => {
   test('leaves a mark in the place of its answer, and what was done before', async () => {
-    const chat = works(9)
-    await withAhead({ chat }, async (desk) => {
-      let asked = 0
-      const store: Store = failingStore(desk.store, () => asked > 1)
-      const answer = await desk.go({
-        store,
-        mayRunAhead: (next: string) => next === 'executeTool' || (asked += 1) > 0,
-      })
-      expect(idsOf(answer)).toEqual([tool(1), model(2), tool(2), model(3)])
-      expect(typesOf(answer)).toEqual(['result', 'answered', 'result', 'no_answer'])
+    const pays = { toolCalls: [{ name: 'pay', args: { amount: 1 } }] }
+    const chat = scriptedModel(() => (chat.requests.length === 1 ? WORKS : pays))
+    let isBroken = false
+    // Not with the answer: the code of a user comes before it begins.
+    const needsApproval = async () => ((isBroken = true), await sleep(20), false)
+    await withAhead({ chat, needsApproval }, async (desk) => {
+      const store: Store = failingStore(desk.store, (write) => isBroken && write > 0)
+      const answer = await desk.go({ store })
+      expect(idsOf(answer)).toEqual([tool(1), model(2), tool(2)])
+      expect(typesOf(answer)).toEqual(['result', 'answered', 'no_answer'])
       expect(chat.requests).toHaveLength(2)
     })
   })
@@ -239,8 +241,9 @@ describe('a later attempt', () => {
       return chat.requests.length === 1 ? WORKS : { text: 'Done.' }
     })
     await withAhead({ chat }, async (desk) => {
+      await desk.go({ mayRunAhead: (next) => next === 'executeTool' }, first())
       let looks = 0
-      // The first attempt is held where it asks whether it may begin the next step.
+      // The first attempt answers from the rows, and is held before it asks whether it may begin the next step.
       const store = holdStore(desk, { at: 'read', behind: tool(1) }, () => ((looks += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('a finished tool', () => looks > 0)
@@ -262,8 +265,9 @@ describe('a later attempt', () => {
     const held = createGate()
     const chat = scriptedModel(() => (chat.requests.length === 1 ? WORKS : { text: 'Done.' }))
     await withAhead({ chat }, async (desk) => {
+      await desk.go({ mayRunAhead: (next) => next === 'executeTool' }, first())
       let looks = 0
-      // It is held where it asks whether it may begin the next step.
+      // It answers from the rows, and is held before it asks whether it may begin the next step.
       const store = holdStore(desk, { at: 'read', behind: tool(1) }, () => ((looks += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('a finished tool', () => looks > 0)
@@ -276,11 +280,30 @@ describe('a later attempt', () => {
     })
   })
 
+  test('T1 T8 an attempt whose run is over stores nothing of what it has begun', async () => {
+    const asked = createGate()
+    const chat = scriptedModel(async () => {
+      if (chat.requests.length === 2) await asked.passed
+      return chat.requests.length === 1 ? WORKS : { text: 'Done.' }
+    })
+    await withAhead({ chat }, async (desk) => {
+      const running = desk.go({}, first())
+      await until('the second request', () => chat.requests.length === 2)
+      await runSettle(desk, settleInput({ unacknowledged: [model(1)], unacknowledgedStep: 1 }))
+      asked.open()
+      expect(pairsOf(await running)[1]).toMatchObject({ id: model(2), answer: { reason: 'interrupted' } })
+      expect((await desk.transcript()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+      expect(await desk.told('run.cancelled', 'run.completed')).toHaveLength(1)
+    })
+  })
+
   test('T1 stores the end of the run, and the first one stores nothing behind it', () =>
     withAhead({ chat: works(0) }, async (desk) => {
       const held = createGate()
+      const ahead = { ...AHEAD, rules: RULES + 1 }
+      await desk.go({}, first(), { ...desk.input, ahead })
       let waits = 0
-      // The first attempt is held before the transaction that stores the end of the run.
+      // The first attempt answers from the row, and is held before the transaction that stores the end of the run.
       const store = holdStore(desk, { at: 'write', behind: model(1) }, () => ((waits += 1), held.passed))
       const running = desk.go({ store }, first())
       await until('the end of the run', () => waits > 0)

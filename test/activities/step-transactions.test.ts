@@ -19,6 +19,15 @@ test('T2 T4 a model call commits three times', () =>
     expect(counted.writes).toBe(3)
   }))
 
+test('T2 T4 a model call that drains nothing commits twice', () =>
+  withDesk({ chat: scriptedModel([{ toolCalls: [{ name: 'work' }] }]) }, async (desk) => {
+    const { plan } = await desk.call('work')
+    const { counted, dependencies } = counting(desk)
+    const answer = await runModel(dependencies, modelInput({ step: 2, plan, trigger: null }))
+    expect(answer).toMatchObject({ type: 'answered', calls: [{ name: 'work' }] })
+    expect(counted.writes).toBe(2)
+  }))
+
 test('T4 a tool call commits twice', () =>
   withDesk({ work: () => success('done') }, async (desk) => {
     const call = await desk.call('work')

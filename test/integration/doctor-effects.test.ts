@@ -56,7 +56,7 @@ beforeAll(async () => {
     await gate.passed
     return { text: 'Noted.' }
   })
-  env = await testEnvironment({ registry: desk, models: { chat }, server: 'dev' })
+  env = await testEnvironment({ registry: desk, models: { chat }, server: 'dev' }, ['threads'])
 })
 afterAll(async () => {
   Object.assign(LIMITS, { underWay })

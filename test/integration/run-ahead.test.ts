@@ -48,8 +48,8 @@ interface Crash {
   /** The first step whose request has the message that was sent meanwhile. */
   readonly seen: number
   readonly requests: number
-  /** What became of the third booking. @default 'done' */
-  readonly third?: 'done' | 'unknown and done' | 'unknown and not done'
+  /** The booking of which nobody knows whether it was done, and whether it was. @default none */
+  readonly unknown?: { readonly booking: number; readonly isDone: boolean }
 }
 
 type Transaction = Pick<Death, 'operation' | 'state' | 'when'>
@@ -60,43 +60,50 @@ const ALL = BOOKINGS + 1
 
 const WITHIN: readonly Crash[] = [
   { title: 'in its first model call', at: { request: 1 }, seen: 2, requests: ALL + 1 },
-  { title: 'in a tool', at: 'in the third tool', seen: 4, requests: ALL, third: 'unknown and done' },
+  {
+    ...{ title: 'in a tool', at: 'in the third tool', seen: 4, requests: ALL },
+    unknown: { booking: HELD, isDone: true },
+  },
   { title: 'in a later model call', at: { request: 3 }, seen: 4, requests: ALL + 1 },
 ]
 
-/** The transactions of the first step, in their order, and those of the third: before and after the commit of each. */
-const FIRST: readonly (Omit<Crash, 'title'> & { readonly at: Transaction })[] = [
+type CrashAt = Omit<Crash, 'title'> & { readonly at: Transaction }
+
+/** The transactions of the first step, in their order: before and after the commit of each. The last one begins the tool. */
+const FIRST: readonly CrashAt[] = [
   { at: { operation: 'model_1_1', state: 'drained', when: uncommitted }, seen: 2, requests: ALL },
   { at: { operation: 'model_1_1', state: 'drained', when: committed }, seen: 2, requests: ALL },
   { at: { operation: 'model_1_1', state: 'started', when: uncommitted }, seen: 2, requests: ALL },
   { at: { operation: 'model_1_1', state: 'started', when: committed }, seen: 2, requests: ALL },
   { at: { operation: 'model_1_1', state: 'finished', when: uncommitted }, seen: 2, requests: ALL + 1 },
-  { at: { operation: 'model_1_1', state: 'finished', when: committed }, seen: 2, requests: ALL },
+  {
+    at: { operation: 'model_1_1', state: 'finished', when: committed },
+    ...{ seen: 2, requests: ALL, unknown: { booking: 1, isDone: false } },
+  },
 ]
-const THIRD: typeof FIRST = [
-  { at: { operation: 'model_1_3', state: 'drained', when: uncommitted }, seen: 3, requests: ALL },
-  { at: { operation: 'model_1_3', state: 'drained', when: committed }, seen: 4, requests: ALL },
-  { at: { operation: 'model_1_3', state: 'started', when: uncommitted }, seen: 4, requests: ALL },
+
+/** Those of the third step: the first one also ends the tool before it, the second one begins its tool, the third one the next step. */
+const THIRD: readonly CrashAt[] = [
+  {
+    at: { operation: 'model_1_3', state: 'started', when: uncommitted },
+    ...{ seen: 3, requests: ALL, unknown: { booking: 2, isDone: true } },
+  },
   { at: { operation: 'model_1_3', state: 'started', when: committed }, seen: 4, requests: ALL },
   { at: { operation: 'model_1_3', state: 'finished', when: uncommitted }, seen: 4, requests: ALL + 1 },
-  { at: { operation: 'model_1_3', state: 'finished', when: committed }, seen: 4, requests: ALL },
-  { at: { operation: 'call_1_3_0', state: 'started', when: uncommitted }, seen: 4, requests: ALL },
   {
-    at: { operation: 'call_1_3_0', state: 'started', when: committed },
-    ...{ seen: 4, requests: ALL, third: 'unknown and not done' },
+    at: { operation: 'model_1_3', state: 'finished', when: committed },
+    ...{ seen: 4, requests: ALL, unknown: { booking: 3, isDone: false } },
   },
   {
     at: { operation: 'call_1_3_0', state: 'finished', when: uncommitted },
-    ...{ seen: 4, requests: ALL, third: 'unknown and done' },
+    ...{ seen: 4, requests: ALL, unknown: { booking: 3, isDone: true } },
   },
-  { at: { operation: 'call_1_3_0', state: 'finished', when: committed }, seen: 4, requests: ALL },
+  { at: { operation: 'call_1_3_0', state: 'finished', when: committed }, seen: 5, requests: ALL },
 ]
 
-/** The transactions with which the burst and its run end. */
+/** The transaction with which the burst and its run end. */
 const LAST: readonly { readonly at: Transaction; readonly requests: number }[] = [
-  { at: { operation: 'model_1_6', state: 'finished', when: uncommitted }, requests: ALL + 1 },
-  { at: { operation: 'model_1_6', state: 'finished', when: committed }, requests: ALL },
-  { at: { operation: 'settle_1', state: 'finished', when: uncommitted }, requests: ALL },
+  { at: { operation: 'settle_1', state: 'finished', when: uncommitted }, requests: ALL + 1 },
   { at: { operation: 'settle_1', state: 'finished', when: committed }, requests: ALL },
 ]
 
@@ -117,7 +124,7 @@ describe('kill -9 in mid-burst', () => {
   afterAll(() => fixture.close())
 
   test.for(CRASHES)('T3 T4 SA-R-01.2 $title', async (crash, { task }) => {
-    const { at, seen, requests, third = 'done' } = crash
+    const { at, seen, requests, unknown } = crash
     const id = `ahead-${task.id.replaceAll(/\W/g, '')}`
     const holds = at === 'in the third tool'
     const held =
@@ -140,11 +147,9 @@ describe('kill -9 in mid-burst', () => {
     const before = rows.slice(0, rows.findIndex(isSent))
     expect(before.filter(({ role }) => role === 'assistant')).toHaveLength(seen - 1)
     expect((await toolResults(thread)).map(({ tool_status: status }) => status)).toEqual(
-      Array.from({ length: BOOKINGS }, (_, index) =>
-        third !== 'done' && index + 1 === HELD ? 'error' : 'success',
-      ),
+      Array.from({ length: BOOKINGS }, (_, index) => (index + 1 === unknown?.booking ? 'error' : 'success')),
     )
-    await expectBookedOnce(fixture, id, third === 'unknown and not done' ? BOOKINGS - 1 : BOOKINGS)
+    await expectBookedOnce(fixture, id, unknown?.isDone === false ? BOOKINGS - 1 : BOOKINGS)
     expect(fixture.model.requests(id)).toHaveLength(requests)
     expect(await actions(fixture, id)).toEqual(['thread.callModel', 'thread.callModel'])
     expect((await thread.snapshot()).queue).toEqual([])

@@ -4,8 +4,8 @@
  * missing.
  * Does not own: each phase (`drain.ts`, `model-request.ts`, `candidates.ts`, `answer-commit.ts`), and the action
  * after the answer, which the workflow decides.
- * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). A retry does not
- * drain again, and answers a finished operation from its row. A model that was called and did not answer is called
+ * Three short transactions, none of them held across the network: drain, start, commit (T2, T4); the first two are one where
+ * nothing is drained. A retry does not drain again, and answers a finished operation from its row. A model that was called and did not answer is called
  * again, and every request is counted.
  */
 import { randomUUID } from 'node:crypto'
@@ -45,7 +45,7 @@ import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
 import { callCandidates, candidatesOf } from './candidates.js'
 import { writeDeltas } from './deltas.js'
-import { drainStep, drainWithoutPlan } from './drain.js'
+import { drainAndCall, drainWithoutPlan } from './drain.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
 import { beginFrame } from './frame.js'
 import type { BegunFrame } from './frame.js'
@@ -80,19 +80,26 @@ export async function callModel(
     const input = { ...sent, side: actualSide(content.plan, sent.side) }
     const activates = activated ? null : await activate(dependencies, { input, content }, signal)
     if (activates !== null) return activates
-    const drained = await drainStep(dependencies, { input, content })
-    if (drained.kind === 'answered') return drained.answer
-    const { held } = drained
-    const blocked = await endIfBlocked(dependencies, { input, content, held })
-    if (blocked !== null) return blocked
-    const prompt = await resolvePrompt(dependencies, input, {
-      content,
-      prompt: promptOf(content, input.side),
-    })
-    const hooks = hooksOf(dependencies, { input, content, prompt, held, path: [] })
-    const step = openStep({ input, content, held, prompt, parentId: null, hooks })
-    return callProviders(dependencies, step, { frameMessage: null, signal })
+    const step = { input, content }
+    return drainAndCall(dependencies, step, (own, held) => callDrained(own, { ...step, held }, signal))
   })
+}
+
+/** The rest of a model call, whose step is drained. */
+async function callDrained(
+  dependencies: ActivityDependencies,
+  { input, content, held }: DrainedStep,
+  signal: AbortSignal,
+): Promise<CallModelAnswer> {
+  const blocked = await endIfBlocked(dependencies, { input, content, held })
+  if (blocked !== null) return blocked
+  const prompt = await resolvePrompt(dependencies, input, {
+    content,
+    prompt: promptOf(content, input.side),
+  })
+  const hooks = hooksOf(dependencies, { input, content, prompt, held, path: [] })
+  const step = openStep({ input, content, held, prompt, parentId: null, hooks })
+  return callProviders(dependencies, step, { frameMessage: null, signal })
 }
 
 async function callInFrame(

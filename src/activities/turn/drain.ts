@@ -1,11 +1,12 @@
 /**
  * Phase 1: the drain, which moves the messages of a step from the queue into the transcript.
- * Owns: transaction 1, the messages that arrive for a repeated call, and the decision that a run has nothing to do.
+ * Owns: transaction 1, or its part of transaction 2, the messages that arrive for a repeated call, and the decision that a run has nothing to do.
  * Does not own: the rows of the items (`staged-items.ts`), the create hooks (`drain-hooks.ts`), and the row of a run
  * (`run-start.ts`).
  * A message gets one position, in the order of the queue (T3).
  */
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 
 import type { ExpressionBuilder } from 'kysely'
 
@@ -34,6 +35,7 @@ import { begin, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation, Unfinished } from '../operation.js'
 import { promptOf } from '../../definitions/plan/plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
+import { deferTransaction, Unforeseen } from '../sequence.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
@@ -65,31 +67,103 @@ interface Step {
 }
 
 /**
+ * Drains the step and makes its model call. Where nothing is drained, the first transaction of the call is also that of the drain.
+ */
+export async function drainAndCall(
+  dependencies: ActivityDependencies,
+  step: Step,
+  call: (dependencies: ActivityDependencies, held: HeldOperation) => Promise<CallModelAnswer>,
+): Promise<CallModelAnswer> {
+  const drained = await callWithDrain(dependencies, step, call)
+  return drained.kind === 'answered' ? drained.answer : call(dependencies, drained.held)
+}
+
+/** The answer of the call where it could be made with the drain; else the drain alone. */
+async function callWithDrain(
+  dependencies: ActivityDependencies,
+  step: Step,
+  call: Parameters<typeof drainAndCall>[2],
+): Promise<Drained> {
+  const deferred = deferDrain(dependencies, step)
+  if (deferred === null) return drainStep(dependencies, step)
+  const { held, store } = deferred
+  try {
+    return { kind: 'answered', answer: await call({ ...dependencies, store }, held) }
+  } catch (error) {
+    if (!(error instanceof Unforeseen)) throw error
+    return error.result as Drained
+  }
+}
+
+/**
  * Transaction 1: assigns positions to the messages of this step, in the order of the queue (T3), and begins the
  * operation of its model call. A step is drained once, whatever the outcome of the call.
  */
-export async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
+async function drainStep(dependencies: ActivityDependencies, step: Step): Promise<Drained> {
+  const hooked = await runDrainHooks(dependencies, step.input, step.content)
+  return dependencies.store.write((tx) => drain(tx, step, { hooked, messageId: randomUUID() }))
+}
+
+/** A drain that is part of the next transaction of its step. */
+interface DeferredDrain {
+  /** The operation as that transaction will hold it. */
+  readonly held: HeldOperation
+  /** @throws `Unforeseen<Drained>` from its first write where an earlier attempt was at work, or the thread is terminated */
+  readonly store: Store
+}
+
+/**
+ * The drain of a step without any item, later than the first one of its run, which changes nothing that the step reads: it is part
+ * of the transaction that notes the request to the model, or the end of the step. Null: there is something to drain.
+ */
+function deferDrain({ store }: ActivityDependencies, step: Step): DeferredDrain | null {
   const { input, content } = step
-  const hooked = await runDrainHooks(dependencies, input, content)
-  return dependencies.store.write(async (tx): Promise<Drained> => {
-    const [thread, found] = await Promise.all([
-      openThread(tx, input),
-      lookUp<CallModelAnswer>(tx, operationOf(input)),
-    ])
-    if (thread === null) return { kind: 'answered', answer: TERMINATED }
-    if (found.kind === 'answered')
-      return {
-        kind: 'answered',
-        answer: withOperations(found.answer, await deliverAfterAnswer(tx, input, hooked)),
-      }
-    if (found.operation !== null) {
-      const { held } = await begin(tx, found, modelBeginning(input, content))
-      return { kind: 'held', held: await deliverAdded(tx, input, { held, hooked }) }
+  if (input.drain.length > 0 || input.trigger !== null || input.plan === null || input.wordless) return null
+  const messageId = randomUUID()
+  const { now, detail } = modelBeginning(input, content)
+  const held = {
+    ...operationOf(input),
+    attempt: 1,
+    state: 'drained',
+    asked: 0,
+    messageId,
+    detail,
+    now,
+  } as const
+  return {
+    held,
+    store: deferTransaction<Drained>(store, {
+      work: (tx) => drain(tx, step, { hooked: NO_DRAIN_HOOKS, messageId }),
+      isForeseen: (drained) => drained.kind === 'held' && isDeepStrictEqual(drained.held, held),
+    }),
+  }
+}
+
+interface Draining {
+  readonly hooked: DrainHooks
+  /** For the answer of a call that begins. */
+  readonly messageId: string
+}
+
+async function drain(tx: Writer, step: Step, { hooked, messageId }: Draining): Promise<Drained> {
+  const { input, content } = step
+  const [thread, found] = await Promise.all([
+    openThread(tx, input),
+    lookUp<CallModelAnswer>(tx, operationOf(input)),
+  ])
+  if (thread === null) return { kind: 'answered', answer: TERMINATED }
+  if (found.kind === 'answered')
+    return {
+      kind: 'answered',
+      answer: withOperations(found.answer, await deliverAfterAnswer(tx, input, hooked)),
     }
-    if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
-    const handed = await handOver(tx, input, thread)
-    return drainQueue(tx, step, { thread, found, handed, hooked })
-  })
+  if (found.operation !== null) {
+    const { held } = await begin(tx, found, modelBeginning(input, content))
+    return { kind: 'held', held: await deliverAdded(tx, input, { held, hooked }) }
+  }
+  if (input.run === 1) await startDeferred(tx, { ...thread, reference: input.threadId })
+  const handed = await handOver(tx, input, thread)
+  return drainQueue(tx, step, { thread, found, handed, hooked, messageId })
 }
 
 /**
@@ -144,17 +218,16 @@ async function deliverItems(
   return deliverMessages(tx, { threadId, ids, run, step, changed })
 }
 
-interface DrainInput {
+interface DrainInput extends Draining {
   readonly thread: OpenThread
   readonly found: Unfinished
   readonly handed: readonly Fact[]
-  readonly hooked: DrainHooks
 }
 
 async function drainQueue(
   tx: Writer,
   { input, content }: Step,
-  { thread, found, handed, hooked }: DrainInput,
+  { thread, found, handed, hooked, messageId }: DrainInput,
 ): Promise<Drained> {
   const { threadId } = input
   const now = microseconds(input)
@@ -175,7 +248,7 @@ async function drainQueue(
     await record(tx, found, { kind: 'model', place, answer, detail, now })
     return { kind: 'answered', answer }
   }
-  const beginning = { ...modelBeginning(input, content, operations), messageId: randomUUID() }
+  const beginning = { ...modelBeginning(input, content, operations), messageId }
   const { held } = await begin(tx, found, beginning)
   return { kind: 'held', held }
 }
