@@ -15,7 +15,7 @@ const COMPARED = 100
 const UNTIL_CUT = 120
 const PAIRS = 3
 
-/** Milliseconds of a step, medians of a hundred. */
+/** Milliseconds of a step, of a hundred: the median, or with run ahead, where every tenth step is a long one, the mean. */
 export interface LongLife {
   readonly messages: number
   readonly continuedAsNew: number
@@ -33,26 +33,28 @@ interface TakenTurn {
   readonly cuts: readonly number[]
 }
 
-/** A thread of ten thousand messages; `continuedAsNew` counts its Temporal runs at the end. */
+type Agent = NonNullable<Parameters<LoopingWorker['createThread']>[0]>
+
+/** A thread of ten thousand messages of this agent; `continuedAsNew` counts its Temporal runs at the end. */
 export async function measureLife(
   worker: LoopingWorker,
+  agent: Agent,
   countRuns: (thread: ThreadHandle) => Promise<number>,
 ): Promise<LongLife> {
-  const thread = await worker.createThread()
+  const typical = agent === 'ahead' ? mean : median
+  const thread = await worker.createThread(agent)
   const turns: TakenTurn[] = []
   for (let done = 0; done < STEPS; done += TURN) turns.push(await takeTurn(worker, thread, TURN))
   const [firstTurn] = turns
   const lastTurn = turns.at(-1)
   if (firstTurn === undefined || lastTurn === undefined) throw new Error('Expected turns.')
-  const early = afterCut(firstTurn, firstTurn.cuts[0])
-  const late = afterCut(
-    lastTurn,
-    lastTurn.cuts.findLast((cut) => cut + COMPARED <= lastTurn.steps.length),
-  )
+  const early = typical(afterCut(firstTurn, firstTurn.cuts[0]))
+  const lastCut = lastTurn.cuts.findLast((cut) => cut + COMPARED <= lastTurn.steps.length)
+  const late = typical(afterCut(lastTurn, lastCut))
   const pairs = []
   for (let pair = 0; pair < PAIRS; pair += 1) {
-    const young = await afterFirstCut(worker, await worker.createThread())
-    pairs.push({ young, old: await afterFirstCut(worker, thread) })
+    const young = typical(await afterFirstCut(worker, await worker.createThread(agent)))
+    pairs.push({ young, old: typical(await afterFirstCut(worker, thread)) })
   }
   return {
     messages: 2 * STEPS,
@@ -63,17 +65,21 @@ export async function measureLife(
   }
 }
 
-async function afterFirstCut(worker: LoopingWorker, thread: ThreadHandle): Promise<number> {
+function mean(values: readonly number[]): number {
+  return values.reduce((one, other) => one + other, 0) / values.length
+}
+
+async function afterFirstCut(worker: LoopingWorker, thread: ThreadHandle): Promise<readonly number[]> {
   const turn = await takeTurn(worker, thread, UNTIL_CUT + COMPARED)
   return afterCut(turn, turn.cuts[0])
 }
 
 /** From a cut on, so that what is compared begins with windows of the same size. */
-function afterCut({ steps }: TakenTurn, cut: number | undefined): number {
+function afterCut({ steps }: TakenTurn, cut: number | undefined): readonly number[] {
   const compared = steps.slice(cut, (cut ?? 0) + COMPARED)
   if (cut === undefined || compared.length < COMPARED)
     throw new Error(`Expected ${COMPARED} steps after a cut of the window, got ${compared.length}.`)
-  return median(compared)
+  return compared
 }
 
 async function takeTurn(worker: LoopingWorker, thread: ThreadHandle, calls: number): Promise<TakenTurn> {
