@@ -17,14 +17,17 @@ interface Traces {
 /** They do the same; a lead calls each in its own way. */
 const SUBAGENTS = ['helper', 'runner', 'crew', 'swarm', 'partner', 'keeper', 'scout'] as const
 
-/** A lead who has tools of each rule and subagents of each kind; the new version has other words and one more tool. */
+/**
+ * A lead who has tools of each rule and subagents of each kind; the new version has other words and one more tool, and its runs go
+ * ahead of their workflow.
+ */
 export function chaosDesk({ journal, gates }: Traces, version: DeskVersion) {
   const model = chaosModel(journal)
   return registry({
     models: [defineModel({ name: 'voice', provider: { languageModel: () => model }, model: 'voice' })],
     prompts: [leadPrompt(version), handPrompt(version), OBSERVER, OUTLINE],
     agents: [
-      defineAgent({ name: 'lead', sideA: { prompt: 'lead' } }),
+      defineAgent({ name: 'lead', sideA: { prompt: 'lead' }, ...(version === 'new' && { runAhead: 10 }) }),
       ...SUBAGENTS.map((name) => subagent(name, version)),
     ],
     tools: { ...chaosTools(journal, gates), ...(version === 'new' && { extra: EXTRA }) },
