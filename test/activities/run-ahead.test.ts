@@ -127,12 +127,13 @@ describe('an activity ends', () => {
     })
   })
 
-  test('before a model call where its worker may do no more steps', () =>
-    withAhead({ chat: works(9) }, async (desk) => {
-      let asked = 0
-      const mayRunAhead = (next: string) => next === 'executeTool' || (asked += 1) < 3
+  test('before a model call where its worker may do no more steps', () => {
+    const chat = works(9)
+    return withAhead({ chat }, async (desk) => {
+      const mayRunAhead = (next: string) => next === 'executeTool' || chat.requests.length < 3
       expect(idsOf(await desk.go({ mayRunAhead }))).toEqual([tool(1), model(2), tool(2), model(3), tool(3)])
-    }))
+    })
+  })
 
   test('its worker may do no more steps, and still stores the end of the run', () =>
     withAhead({ chat: works(0) }, async (desk) => {
