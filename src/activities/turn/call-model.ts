@@ -4,9 +4,9 @@
  * missing.
  * Does not own: each phase (`drain.ts`, `model-request.ts`, `candidates.ts`, `answer-commit.ts`), and the action
  * after the answer, which the workflow decides.
- * Three short transactions, none of them held across the network: drain, start, commit (T2, T4); the first two are one where
- * nothing is drained. A retry does not drain again, and answers a finished operation from its row. A model that was called and did not answer is called
- * again, and every request is counted.
+ * Three short transactions, none of them held across the network: drain, start, commit (T2, T4). From the second step of a run on
+ * the first two are one, unless there is something to drain. A retry does not drain again, and answers a finished operation from
+ * its row. A model that was called and did not answer is called again, and every request is counted.
  */
 import { randomUUID } from 'node:crypto'
 

@@ -1,6 +1,7 @@
 /**
  * Phase 1: the drain, which moves the messages of a step from the queue into the transcript.
- * Owns: transaction 1, or its part of transaction 2, the messages that arrive for a repeated call, and the decision that a run has nothing to do.
+ * Owns: transaction 1, or its part of transaction 2, the messages that arrive for a repeated call, and the decision that a run
+ * has nothing to do.
  * Does not own: the rows of the items (`staged-items.ts`), the create hooks (`drain-hooks.ts`), and the row of a run
  * (`run-start.ts`).
  * A message gets one position, in the order of the queue (T3).
