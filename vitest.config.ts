@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 import { defineConfig } from 'vitest/config'
@@ -18,6 +19,9 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 // Each run starts hundreds of processes, which load the same modules: V8 compiles them once.
 process.env['NODE_COMPILE_CACHE'] ??= source('.everthread/compile-cache')
 
+// Where memory has room, what tests write stays there: a database of PostgreSQL is 300 files, which cost it 20 ms instead of 300.
+if (freeBytes('/dev/shm') > 4 * 1024 ** 3) process.env['TMPDIR'] ??= '/dev/shm'
+
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
 /** What has hundreds of threads runs on the second store when it is asked for. */
 const LONG = [
@@ -26,6 +30,16 @@ const LONG = [
   'test/integration/subagent-endings/**',
   'test/integration/rolling-deploy.test.ts',
 ]
+
+/** 0 where there is no such folder. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return 0
+  }
+}
 
 /** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
 function onServers(

@@ -9,8 +9,7 @@ import { IS_LONG } from '../support/long.js'
 import { marked } from '../support/marker.js'
 import { until } from '../support/until.js'
 import { bundleNextVersion } from './rolling-deploy/bundle-next-version.js'
-import { countHistories, inTurns } from './worker/history-counts.js'
-import type { UnansweredTask } from './worker/history-counts.js'
+import { countHistories, inTurns, isLostWithPoll } from './worker/history-counts.js'
 import { setCurrentVersion } from './rolling-deploy/deployment.js'
 import { createFixture } from './worker/fixture.js'
 import type { Fixture } from './worker/fixture.js'
@@ -100,7 +99,7 @@ test(`K-9 ${THREADS} open threads live through a rolling deploy`, { timeout: 400
       `${sum(({ requests }) => requests)} model calls, ${repeated.length} of them repeated\n`,
   )
   expect(histories.failedTasks).toEqual([])
-  expect(histories.unanswered.filter((task) => !ends.some((end) => lostWithPoll(task, end)))).toEqual([])
+  expect(histories.unanswered.filter((task) => !isLostWithPoll(task, ends))).toEqual([])
   expect(threads.filter(({ sent, delivered }) => sent !== delivered)).toEqual([])
   // What was cut after the grace time is paid again, and nothing else.
   expect(repeated).toEqual(STUCK)
@@ -127,18 +126,6 @@ test('a run keeps its agent, and the next one has the new', () => {
     expect(told.map((text) => text.includes('version 2'))).toEqual([false, false, false, true])
   }
 })
-
-/**
- * A worker that is told to end cancels its polls, and a task that the server gives to one in that moment is lost with it: the
- * SDK says so where it does it (core, poll_buffer.rs). From 1.31 on servers end the polls themselves, and lose none.
- */
-function lostWithPoll(
-  { identity, givenAt }: UnansweredTask,
-  end: { readonly pid: number; readonly at: number },
-): boolean {
-  const since = givenAt - end.at
-  return identity.startsWith(`${end.pid}@`) && since > -100 && since < 2_000
-}
 
 /** All through the deploy somebody says something. */
 async function askInTurn(threads: readonly string[]): Promise<void> {

@@ -34,6 +34,23 @@ export interface HistoryCounts {
   readonly patched: number
 }
 
+/** A worker that was told to end, and when, in milliseconds since 1970. */
+export interface WorkerEnd {
+  readonly pid: number
+  readonly at: number
+}
+
+/**
+ * True if a worker's end lost the task. A worker that is told to end cancels its polls, and a task that the server gives to
+ * one in that moment is lost with it: the SDK says so where it does it (core, poll_buffer.rs). From 1.31 on servers end the
+ * polls themselves, and lose none.
+ */
+export function isLostWithPoll({ identity, givenAt }: UnansweredTask, ends: readonly WorkerEnd[]): boolean {
+  return ends.some(
+    ({ pid, at }) => identity.startsWith(`${pid}@`) && givenAt > at - 100 && givenAt < at + 2_000,
+  )
+}
+
 export async function countHistories(client: Client, threadIds: readonly string[]): Promise<HistoryCounts> {
   const runs = (await inTurns(threadIds, (id) => recordedRuns(client, id))).flat()
   const events = runs.map(eventsOf)
