@@ -26,7 +26,7 @@ export function* settle(attempt: Attempt, sent: SettleInput): Steps<SettleAnswer
   const thread = anyThread(attempt, sent)
   const id = settleOperationId(sent.settle)
   if (thread === null) return SETTLED
-  const { input, ended } = withWorkAhead(thread, sent)
+  const { input, ended } = withWorkAhead(attempt, thread, sent)
   const known = thread.operations.get(id)
   // It may have been stored when nobody heard so, and is asked for again; after a reset others may be unacknowledged.
   if (known !== undefined && (input.close === null || thread.closed !== null)) {
@@ -55,14 +55,20 @@ interface WorkAhead {
 }
 
 /** What an activity that nobody heard of did ahead is unacknowledged, too; an end of the run that it stored stays. */
-function withWorkAhead(thread: ThreadRow, input: SettleInput): WorkAhead {
+function withWorkAhead({ world }: Attempt, thread: ThreadRow, input: SettleInput): WorkAhead {
   const { end, run, unacknowledgedStep: from, unacknowledged = [] } = input
   if (end === null || from === undefined) return { input, ended: {} }
   const isAhead = (id: string): boolean => {
     const [, of, step] = /^(?:model|call)_(\d+)_(\d+)/.exec(id)?.map(Number) ?? []
     return of === run && step !== undefined && step >= from
   }
-  const all = [...new Set([...unacknowledged, ...[...thread.operations.keys()].filter(isAhead)])]
+  const ahead = [...thread.operations.keys()].filter(isAhead)
+  // An earlier attempt went further than the one whose answer the workflow has.
+  if (ahead.some((id) => isAnsweredStep(thread, id, { run, after: end.steps }))) {
+    world.saw('an end that does not know of the last steps')
+    world.log.unheard.add(thread.id)
+  }
+  const all = [...new Set([...unacknowledged, ...ahead])]
   const isOver = thread.runs.get(run)?.ended === true
   const own = ({ scope }: LoggedFact): boolean => scope?.runId === runIdOf(run)
   return {
@@ -74,6 +80,16 @@ function withWorkAhead(thread: ThreadRow, input: SettleInput): WorkAhead {
     },
     ended: { ended: { reason: end.reason, steps: end.steps } },
   }
+}
+
+function isAnsweredStep(
+  { operations }: ThreadRow,
+  id: string,
+  { run, after }: { readonly run: number; readonly after: number },
+): boolean {
+  const [, of, step = 0] = /^model_(\d+)_(\d+)$/.exec(id)?.map(Number) ?? []
+  const answer = operations.get(id)?.answer as { readonly type?: string } | null | undefined
+  return of === run && step > after && answer?.type === 'answered'
 }
 
 function answerOf(thread: ThreadRow, input: SettleInput): SettleAnswer {
