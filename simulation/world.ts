@@ -27,7 +27,7 @@ export interface WorldLog {
   readonly invocations: Set<string>
   /** Threads of which an activity did something and was never heard: cut with its worker, or failed for good. */
   readonly unheard: Set<string>
-  /** Threads that got an answer which no activity gives: what it hid may be told of twice. */
+  /** Threads that got an answer without what was done ahead: what it hid may be told of twice. */
   readonly garbled: Set<string>
   /** Code of tools that was run, by `thread call`. */
   readonly sideEffects: Map<string, number>

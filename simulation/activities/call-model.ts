@@ -135,6 +135,12 @@ function takenAgain(
   const ids = deliver(thread, stagedItems(attempt, thread, input.drain)).map(({ id }) => id)
   if (ids.length === 0) return answer
   attempt.world.saw('answer callModel came late')
+  // With such an answer the activity does not go on: the workflow asks for what an earlier attempt did ahead, and marks it again.
+  const ahead = [...thread.operations.values()].filter(
+    ({ by, id }) => by === attempt.activity && id !== known.id,
+  )
+  for (const operation of ahead) operation.by = null
+  if (ahead.length > 0) attempt.world.log.garbled.add(thread.id)
   const numbers = {
     runs: Math.max(...thread.runs.keys(), input.run),
     settles: countOf(thread, 'settle_'),
