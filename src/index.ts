@@ -4,6 +4,7 @@ export { defineEffect } from './definitions/effect.js'
 export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
 export { definePrompt } from './definitions/prompt.js'
+export { definePolicy } from './policy/action.js'
 export { registry } from './definitions/registry.js'
 export { defineRemoteTool } from './definitions/tool.js'
 export { defineThreadEndpoint } from './definitions/thread-state.js'
@@ -57,6 +58,17 @@ export type { ThreadEndpoint } from './definitions/thread-state.js'
 export type { PendingToolResult, ToolResult, ToolResultPart } from './definitions/tool-result.js'
 export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/agent.js'
+export type {
+  Action,
+  ActionContext,
+  ActionKind,
+  ActionTraits,
+  DestructiveFacts,
+  Policy,
+  PolicyAnswer,
+} from './policy/action.js'
+export type { PermissionDecision, PermissionMode, ThreadPermissions } from './policy/judge.js'
+export type { Effect, Permissions, PermissionValue } from './policy/permissions.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {
   AttachmentRef,

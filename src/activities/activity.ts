@@ -5,6 +5,9 @@ import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
+import type { Policy } from '../policy/action.js'
+import type { PermissionMode } from '../policy/judge.js'
+import type { Permissions } from '../policy/permissions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 import { isStopStored } from '../store/threads/stops.js'
@@ -19,6 +22,10 @@ export interface ActivityDependencies {
   readonly env?: Readonly<Record<string, string>>
   /** The text that end users read when a run ends without an answer. @default the runtime's own sentences */
   readonly failureText?: FailureText | undefined
+  /** Rules of the worker, its mode and its policy function (`policy/`). */
+  readonly permissions?: Permissions | undefined
+  readonly permissionMode?: PermissionMode | undefined
+  readonly policy?: Policy | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
   /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */

@@ -305,6 +305,21 @@ export async function unstoredFacts(
   return [...unstored, ...facts]
 }
 
+/**
+ * As `unstoredFacts`, for the second transaction of an activity, whose first one may have stored the facts of this input or not.
+ */
+export function factsNotStoredYet(
+  db: Reader,
+  {
+    now,
+    facts,
+    unansweredFacts = [],
+    ...input
+  }: Pick<ActivityInput, 'threadId' | 'now' | 'facts' | 'unansweredFacts'>,
+): Promise<readonly Fact[]> {
+  return unstoredFacts(db, { ...input, facts: [], unansweredFacts: [...unansweredFacts, { now, facts }] })
+}
+
 /** The part of a row's detail that identifies the facts stored with its answer: a short digest of each. */
 interface StoredFacts {
   /** Left out if there are none. */

@@ -5,8 +5,8 @@ import { toMicros } from '../protocol/time.js'
 import type { Micros, Millis } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
-import { findThread, insertThread } from '../store/threads/threads.js'
-import type { NewThread, ThreadRecord } from '../store/threads/threads.js'
+import { findThread, findThreadForStep, insertThread } from '../store/threads/threads.js'
+import type { NewThread, ThreadOfStep, ThreadRecord } from '../store/threads/threads.js'
 
 /**
  * How far lists may be behind the last activity of a working thread: each change of it moves entries of seven indexes, and
@@ -21,11 +21,7 @@ interface Registration {
   readonly createdAt: Millis
 }
 
-/**
- * The columns of a thread's row that a step needs. The snapshot is not among them: it is large, and written at run
- * ends.
- */
-export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'depth' | 'last_activity_at'>
+export type OpenThread = Omit<ThreadOfStep, 'terminate_requested_at'>
 
 /**
  * Reads the thread's row in this transaction. Null if the thread is terminated, or its row was deleted: nothing may
@@ -33,12 +29,7 @@ export type OpenThread = Pick<ThreadRecord, 'agent' | 'parent_thread_id' | 'dept
  * deletion, because the activity interceptor admits only workers of the thread's store.
  */
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
-  const found = await tx
-    .selectFrom('threads')
-    .select(['agent', 'parent_thread_id', 'depth', 'last_activity_at', 'terminate_requested_at'])
-    .where('id', '=', registration.threadId)
-    .executeTakeFirst()
-  const thread = found ?? (await register(tx, registration))
+  const thread = (await findThreadForStep(tx, registration.threadId)) ?? (await register(tx, registration))
   return thread === null || thread.terminate_requested_at !== null ? null : thread
 }
 

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigError, ThreadConflictError } from '../protocol/errors.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'
-import { isName } from '../protocol/values.js'
+import { PERMISSION_MODES } from '../policy/judge.js'
+import type { PermissionMode, ThreadPermissions } from '../policy/judge.js'
+import { permissionsProblem } from '../policy/permissions.js'
+import type { Permissions } from '../policy/permissions.js'
+import { isName, withoutUndefined } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
 import { appendEvents, readEvents } from '../store/events.js'
 import type { SecretBox } from '../store/secret-box.js'
@@ -39,6 +44,18 @@ export interface CreateThread<Agent extends string = string> {
   readonly tags?: readonly string[]
   readonly title?: string
   readonly limits?: ThreadLimits
+  /**
+   * Rules about the capabilities of its tools and agents. They can make those of worker and agent stricter, and never weaker; its
+   * subagents inherit them.
+   */
+  readonly permissions?: Permissions
+  /** How it treats what rules leave open. @default that of the worker */
+  readonly permissionMode?: PermissionMode
+  /**
+   * False: nobody can be asked, so a call that needs an approval is denied at once.
+   * @default true
+   */
+  readonly interactive?: boolean
 }
 
 /** A title is shown in lists. */
@@ -90,7 +107,7 @@ async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadR
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
-  const { account, env, title } = options
+  const { account, env, title, permissions, permissionMode, interactive } = options
   const problems = [
     threadIdProblem(threadId),
     threadStartProblem({ ...options, message: undefined }),
@@ -101,6 +118,14 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   if (title !== undefined && (typeof title !== 'string' || title.length > TITLE_LENGTH))
     problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
   if (env !== undefined) problems.push(variablesProblem(env))
+  const wrongRules = permissionsProblem(permissions)
+  if (wrongRules !== undefined) problems.push(`permissions: ${wrongRules}`)
+  if (permissionMode !== undefined && !PERMISSION_MODES.includes(permissionMode))
+    problems.push(
+      `Expected "permissionMode" to be one of ${PERMISSION_MODES.join(', ')}, got ${String(permissionMode)}.`,
+    )
+  if (interactive !== undefined && typeof interactive !== 'boolean')
+    problems.push(`Expected "interactive" to be true or false, got ${typeof interactive}.`)
   return problems.filter((problem) => problem !== undefined)
 }
 
@@ -132,6 +157,7 @@ async function register(
     account: options.account ?? null,
     tags: [...new Set(options.tags)],
     title: options.title ?? null,
+    permissions: permissionsOf(options),
   })
   const started = fact('thread.started', { agent: options.agent, parent: null })
   if (inserted) {
@@ -139,6 +165,16 @@ async function register(
     await putVariables(tx, secrets, { threadId: id, values: env })
   }
   return requireThread(tx, id)
+}
+
+/** Null: none are given. */
+function permissionsOf({
+  permissions,
+  permissionMode: mode,
+  interactive,
+}: CreateThread): ThreadPermissions | null {
+  const given = withoutUndefined({ permissions, mode, interactive })
+  return Object.keys(given).length === 0 ? null : given
 }
 
 /** Reads the agent that the thread was created with: it may have been handed over since. */
@@ -152,12 +188,17 @@ interface KnownThread extends ThreadRecord {
   readonly agents: readonly unknown[]
 }
 
-function conflictProblem(thread: KnownThread, { agent, userId, account }: CreateThread): string | undefined {
+function conflictProblem(thread: KnownThread, options: CreateThread): string | undefined {
+  const { agent, userId, account } = options
   const expected = `Expected thread id "${thread.id}" to be new or the same thread`
   if (!thread.agents.includes(agent))
     return `${expected}, got one of agent "${thread.agent}": use another id.`
   if (thread.user_id !== (userId ?? null)) return `${expected}, got one of another user: use another id.`
   if (thread.account !== (account ?? null)) return `${expected}, got one of another account: use another id.`
+  const given = permissionsOf(options)
+  // Whoever demands rules must not get a thread without them.
+  if (given !== null && !isDeepStrictEqual(given, thread.permissions))
+    return `${expected}, got one with other permissions: use another id.`
   return undefined
 }
 

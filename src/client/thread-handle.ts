@@ -18,6 +18,8 @@ import { requireThread, requireOpenThread, storeStopNews } from './client-contex
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import type { FollowEvents } from './events/follow-events.js'
+import { listDecisions } from './lists/decisions.js'
+import type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
 import { listRecordedErrors } from './lists/recorded-errors.js'
 import type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
 import { createThreadFiles } from './lists/thread-files.js'
@@ -120,6 +122,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
   /** For operators: the original errors of providers and of tools' code, with stacks. @throws ThreadNotFoundError */
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
+  /** What was decided about its calls, and why: each call that was executed, denied or waits has one. @throws ThreadNotFoundError */
+  decisions(options?: DecisionsOptions): Promise<readonly RecordedDecision[]>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -182,6 +186,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     },
     events: (options = {}) => followEvents(context, threadId, options),
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
+    decisions: (options = {}) => listDecisions(context, threadId, options),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...createThreadFiles(context, threadId),
   }

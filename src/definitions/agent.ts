@@ -1,3 +1,5 @@
+import type { ActionTraits } from '../policy/action.js'
+import type { Permissions } from '../policy/permissions.js'
 import type { RunAhead } from '../protocol/plan.js'
 
 /** A tool that ends the session: its name, or its name and the arguments that carry the payload. */
@@ -72,6 +74,10 @@ export interface AgentDefinition<
    * @default that of the worker
    */
   readonly runAhead?: RunAhead
+  /** Rules about capabilities, for all calls that this agent makes. Other sources can only make them stricter. */
+  readonly permissions?: Permissions
+  /** The authority that another agent needs to call this one, to send it a message, or to hand the thread over to it. */
+  readonly capabilities?: ActionTraits['capabilities']
   readonly title?: string
   readonly description?: string
   readonly icon?: string

@@ -1,5 +1,6 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { z } from 'zod'
+import type { ActionTraits } from '../policy/action.js'
 import type { VariableDefinition } from './agent.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
 
@@ -73,6 +74,8 @@ export interface PromptDefinition<
   readonly variables?: readonly VariableDefinition[]
   /** Values of variables for which no other source has one. */
   readonly env?: Readonly<Record<string, string>>
+  /** The authority that a call of this prompt as a tool needs. */
+  readonly capabilities?: ActionTraits['capabilities']
   /** Ids of hooks; they replace those of the agent. */
   readonly hooks?: readonly Hook[]
   /**

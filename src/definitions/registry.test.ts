@@ -261,6 +261,24 @@ test('fields of wrong kinds are refused one by one', () => {
   expect(problems({ agents: [undefined] })).toEqual(['agents[0]: expected object, received undefined'])
 })
 
+test('what a policy reads of a definition is checked', () => {
+  expect(toolProblems({ capabilities: ['a b', 7], readOnly: 'yes', destructive: { impact: ' ' } })).toEqual([
+    `tool 'done': capabilities[0]: expected a capability such as "orders.refund", of at most 200 characters, got "a b"`,
+    `tool 'done': capabilities[1]: expected a capability such as "orders.refund", of at most 200 characters, got 7`,
+    "tool 'done': readOnly: expected boolean, received string",
+    "tool 'done': destructive: expected true, false or { impact, undo }, texts that are not blank",
+  ])
+  for (const destructive of [7, {}, { undo: 'x' }, { impact: 'x', other: 'y' }])
+    expect(toolProblems({ destructive })).toHaveLength(1)
+  for (const destructive of [true, false, { impact: 'x' }, { impact: 'x', undo: 'y' }])
+    expect(toolProblems({ destructive, capabilities: [], readOnly: true })).toEqual([])
+  expect(agentProblems({ ...support, permissions: { 'a*': 'deny' }, capabilities: 'a' })).toEqual([
+    `agent 'support': permissions: expected a capability, "namespace.*" or "*" as the key of a rule, got "a*"`,
+    "agent 'support': capabilities: expected array, received string",
+  ])
+  expect(promptProblems({ capabilities: ['texts.draft'] })).toEqual([])
+})
+
 test('zod types that no model can read are refused', () => {
   const args = z.object({ text: z.string(), files: z.array(z.object({ at: z.date() })) })
   expect(toolProblems({ args })).toEqual([

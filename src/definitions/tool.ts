@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ActionTraits } from '../policy/action.js'
 import type { VariableDefinition } from './agent.js'
 import type { ThreadState } from './thread-state.js'
 import type { PendingToolResult, ToolResult } from './tool-result.js'
@@ -23,7 +24,9 @@ export interface ToolCall {
 export type ToolArguments<Schema> = Schema extends z.ZodObject ? z.output<Schema> : Record<string, never>
 
 /** A function that models may call. Its name is its key in the registry. */
-export interface ToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined> {
+export interface ToolDefinition<
+  Schema extends z.ZodObject | undefined = z.ZodObject | undefined,
+> extends ActionTraits {
   readonly description: string
   readonly args?: Schema
   /** A thrown error becomes an error result for the model; it causes no retry. */
@@ -78,7 +81,8 @@ interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObj
     Pick<
       ToolDefinition<Schema>,
       'description' | 'args' | 'variables' | 'needsApproval' | 'timeout' | 'idempotent'
-    > {}
+    >,
+    ActionTraits {}
 
 /**
  * Declares a tool in another language. Checks, approval and hooks work as for any tool. Then the activity `activity` is

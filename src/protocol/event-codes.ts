@@ -11,6 +11,32 @@ export type NextRequest =
   /** No request follows. */
   | 'none'
 
+/** What was decided about a call. */
+export type PermissionOutcome =
+  /** It may run. */
+  | 'allowed'
+  /** It must not run. */
+  | 'denied'
+  /** A person decides. */
+  | 'asked'
+
+/** What decided about a call. */
+export type PermissionSource =
+  /** A rule of the worker. */
+  | 'worker'
+  /** A rule of the agent. */
+  | 'agent'
+  /** A rule of the thread. */
+  | 'thread'
+  /** `needsApproval` of the tool. */
+  | 'tool'
+  /** The mode of the thread or the worker. */
+  | 'mode'
+  /** The policy function of the worker. */
+  | 'policy'
+  /** The call needs an approval, and in this thread nobody can be asked. */
+  | 'not_interactive'
+
 /** How a request for an answer ended. */
 export type ActionDecision =
   /** The call may run. */
@@ -66,6 +92,8 @@ export type WarningCode =
   | 'ahead_dropped'
   /** `needsApproval` threw or hung, so a person decides. */
   | 'approval_check_failed'
+  /** The policy function of the worker threw, hung or gave a wrong answer, so the call was denied. */
+  | 'policy_failed'
   /** An effect was refused, because the thread has as many scheduled effects as it may have. */
   | 'effects_full'
   /** The thread had more facts than it keeps between two activities; `count` were dropped. */

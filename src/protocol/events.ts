@@ -24,6 +24,8 @@ import type {
   EffectFailureCode,
   HookFailureCode,
   NextRequest,
+  PermissionOutcome,
+  PermissionSource,
   WarningCode,
 } from './event-codes.js'
 import type { AttachmentRef, Message, MessageRole } from './message.js'
@@ -175,6 +177,15 @@ export interface EventPayloads {
   'message.updated': Nothing
   /** A message was removed from the transcript. */
   'message.deleted': Nothing
+  /** It was decided whether a call may run, because a rule, the mode, the tool or the policy function says something about it. */
+  'permission.evaluated': {
+    /** What was decided. */
+    readonly decision: PermissionOutcome
+    /** What decided it. */
+    readonly source: PermissionSource
+    /** The rules that demanded it, each as `source:rule`. */
+    readonly rules?: readonly string[]
+  }
   /** A tool call began. */
   'tool.started': {
     /** The name of the tool. */
@@ -316,6 +327,7 @@ interface EffectEvent {
 /** The fields whose codes later versions extend; readers get them as open lists. */
 interface OpenFields {
   'model.failed': 'next'
+  'permission.evaluated': 'decision' | 'source'
   'action.required': 'kind'
   'action.resolved': 'kind' | 'decision'
   'effect.failed': 'code'

@@ -240,11 +240,45 @@ const names = z.array(z.string()).readonly()
 
 const asked = { id: z.string(), requestedAt: microseconds }
 
+const capabilities = z
+  .array(z.string())
+  .readonly()
+  .openapi({ description: 'The authority that the call needs.' })
+
+/** Why something was decided about a call, for people and for the record. */
+const decided = {
+  source: z.string().openapi({ description: 'What decided; later versions add members.' }),
+  reason: z.string().optional(),
+  rules: z.array(z.string()).readonly().optional().openapi({ description: 'Each as `source:rule`.' }),
+  mode: z.string().optional().openapi({ description: 'The mode of the thread, unless it is `default`.' }),
+  capabilities: capabilities.optional(),
+  destructive: z
+    .union([z.literal(true), z.object({ impact: z.string(), undo: z.string().optional() })])
+    .optional()
+    .openapi({ description: 'What the call destroys, if its definition says that it does.' }),
+}
+
+/** What was decided about a call. */
+export const recordedDecision = z
+  .object({
+    toolCallId: z.string(),
+    toolName: z.string(),
+    runId: z.string(),
+    stepId: z.string(),
+    startedAt: microseconds.nullable().openapi({ description: 'Null: the call did not begin.' }),
+    decision: z.enum(['allowed', 'denied', 'asked']),
+    ...decided,
+    requestId: z.string().optional().openapi({ description: 'The request that asked a person.' }),
+    by: z.string().optional().openapi({ description: 'The person that answered, as the caller named them.' }),
+  })
+  .openapi('RecordedDecision')
+
 const call = z.object({
   ...asked,
   kind: z.enum(['approval', 'call']),
   toolName: z.string(),
   args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
+  decision: z.object(decided).optional().openapi({ description: 'Why a person is asked, for an approval.' }),
 })
 
 const variables = z.object({

@@ -68,6 +68,8 @@ interface ThreadsTable {
   snapshot_at: Micros | null
   /** JSON of `SettledState`: the part of the control state that no other row has, as of the end of the last run. */
   settled: string | null
+  /** JSON of `ThreadPermissions`; null: the thread was created without any. */
+  permissions: string | null
 }
 
 /** The tags of threads again, to find threads by tag. */
@@ -133,6 +135,8 @@ interface ToolCallsTable {
   result_message_id: string | null
   /** JSON `{ kind: 'stop' | 'fail', message, attachments }` of a session tool that ended its session. */
   session: string | null
+  /** JSON of `PermissionDecision`; null: nothing was decided about it yet. */
+  decision: string | null
   started_at: Micros | null
   finished_at: Micros | null
 }

@@ -25,8 +25,8 @@ import { runCaps } from '../definitions/plan/build-plan.js'
 import { checkRegistry } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
 import { createAheadGate } from '../worker/ahead-gate.js'
-import { instanceEnv, threadWorkerOptions } from '../worker/worker-options.js'
-import type { InstanceEnv } from '../worker/worker-options.js'
+import { instanceEnv, policyOptions, threadWorkerOptions } from '../worker/worker-options.js'
+import type { InstanceEnv, ThreadOptions, ThreadWorker } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
@@ -39,7 +39,8 @@ import { threadBundler } from '../worker/workflow-bundle.js'
 import { threadBundle } from './thread-bundle.js'
 
 /** The registry that a test runs, and its replacements. */
-export interface TestEnvironmentOptions<R extends Registry> extends Replacements<R> {
+export interface TestEnvironmentOptions<R extends Registry>
+  extends Replacements<R>, Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy'> {
   /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
@@ -88,7 +89,7 @@ export async function createTestEnvironment<R extends Registry>(
   checkFailureText(failureText)
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits, options.runAhead)
-  const env = instanceEnv(options.env)
+  const settings = { caps, env: instanceEnv(options.env), ...policyOptions(options) }
   // The first server or worker of the process creates Temporal's Runtime.
   installTestLogging()
   const opened: (() => Promise<unknown>)[] = []
@@ -113,7 +114,8 @@ export async function createTestEnvironment<R extends Registry>(
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
-    let worker = await startTestWorker({ registry, store, caps, env, failureText, temporal })
+    const thread = { registry, store, failureText, ...settings }
+    let worker = await startTestWorker({ ...thread, temporal })
     opened.push(() => worker.stop())
     const { client } = server
     const continueAsNewEveryStep = options.continueAsNewEveryStep === true
@@ -132,7 +134,7 @@ export async function createTestEnvironment<R extends Registry>(
       sleep: (duration) => server.sleep(duration),
       async restartWorker() {
         await worker.stop()
-        worker = await startTestWorker({ registry, store, caps, env, failureText, temporal })
+        worker = await startTestWorker({ ...thread, temporal })
       },
       close,
     }
@@ -258,7 +260,7 @@ async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): 
   }
 }
 
-interface TestWorkerOptions {
+interface TestWorkerOptions extends Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy'> {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
@@ -274,8 +276,9 @@ interface TestWorker {
 
 /** Starts a worker that ends quickly. */
 async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
-  const { registry, store, caps, env, failureText } = options
-  const given = withoutUndefined(options.temporal)
+  const { temporal: ownOptions, ...thread } = options
+  const { registry, store } = thread
+  const given = withoutUndefined(ownOptions)
   const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
   const temporal: WorkerOptions = {
     // No grace time, because a restart stands for a crash. A tool that ignores its abort signal must not block the test.
@@ -288,9 +291,7 @@ async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> 
   await listWorkerAgents(store, registry)
   const gate = createAheadGate()
   const { mayRunAhead } = gate
-  const worker = await Worker.create(
-    threadWorkerOptions({ registry, store, caps, env, failureText, mayRunAhead }, temporal),
-  )
+  const worker = await Worker.create(threadWorkerOptions({ ...thread, mayRunAhead }, temporal))
   gate.watch(worker)
   const ended = worker.run().catch((error: unknown) => {
     if (!isForcedShutdown(error)) throw error

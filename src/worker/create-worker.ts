@@ -12,9 +12,9 @@ import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
 import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
-import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
+import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
 
@@ -33,6 +33,9 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     limits,
     runAhead,
     failureText,
+    permissions,
+    permissionMode,
+    policy,
     workflows = true,
     ...given
   } = options
@@ -43,8 +46,10 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   installLogging()
   const caps = runCaps(limits, runAhead)
   const values = instanceEnv(env)
+  const judging = policyOptions({ permissions, permissionMode, policy })
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
+  warnOfRules(registry, permissions)
   const store = await shareStore(location)
   try {
     warnOfMissingKey(registry, { secrets: store.secrets, env: values })
@@ -52,7 +57,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected(
-      { registry, store, caps, env: values, failureText, workflows },
+      { registry, store, caps, env: values, failureText, ...judging, workflows },
       temporal,
       target,
     )

@@ -9,9 +9,9 @@ import { withoutUndefined } from '../protocol/values.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
-import { warnOfMissingKey, warnOfRegistry } from './worker-warnings.js'
+import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
 
 /**
@@ -66,10 +66,12 @@ function createThreadWorker({
   runAhead,
   failureText,
   workflows = true,
+  ...judging
 }: ThreadOptions): RunningThreadWorker {
   checkRegistry(registry)
   checkFailureText(failureText)
   const values = instanceEnv(env)
+  const { permissions } = judging
   const gate = createAheadGate()
   let opened: Store | undefined
   return {
@@ -77,6 +79,7 @@ function createThreadWorker({
     caps: runCaps(limits, runAhead),
     env: values,
     failureText,
+    ...policyOptions(judging),
     mayRunAhead: gate.mayRunAhead,
     workflows,
     get store() {
@@ -86,6 +89,7 @@ function createThreadWorker({
     async run(worker, work) {
       gate.watch(worker)
       warnOfRegistry(registry)
+      warnOfRules(registry, permissions)
       const store = await shareStore(location)
       try {
         warnOfMissingKey(registry, { secrets: store.secrets, env: values })

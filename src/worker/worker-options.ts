@@ -7,6 +7,11 @@ import { createActivities } from '../activities/index.js'
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
+import type { Policy } from '../policy/action.js'
+import { PERMISSION_MODES } from '../policy/judge.js'
+import type { PermissionMode } from '../policy/judge.js'
+import { permissionsProblem } from '../policy/permissions.js'
+import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
 import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
@@ -16,7 +21,10 @@ import { activityInterceptor } from './activity-interceptor.js'
 import { noteSecretsOfEnv } from './worker-warnings.js'
 import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
-export interface ThreadWorker extends Pick<ActivityDependencies, 'mayRunAhead'> {
+export interface ThreadWorker extends Pick<
+  ActivityDependencies,
+  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy'
+> {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
@@ -69,6 +77,22 @@ export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, stri
   )
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `env: ${problem}`))
   return Object.fromEntries(values)
+}
+
+type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy'>
+
+/** The options of a worker's policy that are set. @throws ConfigError with each wrong one */
+export function policyOptions({ permissions, permissionMode, policy }: PolicyOptions): PolicyOptions {
+  const problem = permissionsProblem(permissions)
+  const problems = problem === undefined ? [] : [`permissions: ${problem}`]
+  if (permissionMode !== undefined && !PERMISSION_MODES.includes(permissionMode))
+    problems.push(
+      `Expected permissionMode to be one of ${PERMISSION_MODES.join(', ')}, got ${String(permissionMode)}.`,
+    )
+  if (policy !== undefined && typeof policy !== 'function')
+    problems.push(`Expected policy to be a function, as definePolicy takes one, got ${typeof policy}.`)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return withoutUndefined({ permissions, permissionMode, policy })
 }
 
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
@@ -137,6 +161,15 @@ export interface ThreadOptions {
    * @default sentences that name the model and the kind of failure
    */
   readonly failureText?: FailureText
+  /**
+   * Rules about the capabilities of tools and agents, for all threads: `{ 'orders.*': 'require_approval' }`. Rules of agents and
+   * threads can make them stricter, and never weaker.
+   */
+  readonly permissions?: Permissions
+  /** How threads that have no mode of their own treat what rules leave open. @default 'default' */
+  readonly permissionMode?: PermissionMode
+  /** A function that judges each call by its arguments, as `definePolicy` declares it. */
+  readonly policy?: Policy
   /**
    * `false` for a worker on the `taskQueue` of tools or models, which runs their calls and no threads.
    * @default true

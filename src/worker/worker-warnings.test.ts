@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { build, desk, done, research } from '../../test/support/loose-registry.js'
 import { redactKnownSecrets } from '../store/known-secrets.js'
-import { noteSecretsOfEnv, secretKeyWarning } from './worker-warnings.js'
+import { noteSecretsOfEnv, ruleWarnings, secretKeyWarning } from './worker-warnings.js'
 
 const secret = { name: 'SHOP_KEY', type: 'secret', required: true, description: 'Of the shop' }
 const tools = { done: { ...done, variables: [secret] } }
@@ -28,4 +28,15 @@ test('T5: values of a worker are known secrets unless they are declared as text'
   expect(redactKnownSecrets('walnut-and-oak, birch-and-elm, Bremerhaven', {})).toBe(
     '[secret SHOP_KEY], [secret OTHER], Bremerhaven',
   )
+})
+
+test('PL-CAP.1 a rule about no capability of a definition is a warning that names the nearest', () => {
+  const sound = build({ tools: { done: { ...done, capabilities: ['orders.refund', 'texts.draft'] } } })
+  const permissions = { 'orders.*': 'allow', '*': 'allow', 'texts.draft': true } as const
+  expect(ruleWarnings(sound, permissions)).toEqual([])
+  expect(ruleWarnings(sound, { 'order.refund': 'deny', 'people.*': 'deny' })).toEqual([
+    'The rule "order.refund" of permissions is about no capability of a definition: did you mean \'orders.refund\'?',
+    'The rule "people.*" of permissions is about no capability of a definition.',
+  ])
+  expect(ruleWarnings(sound)).toEqual([])
 })

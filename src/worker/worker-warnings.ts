@@ -1,7 +1,10 @@
 import type { VariableDefinition } from '../definitions/agent.js'
+import { suggestName } from '../definitions/checks/hints.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { listScopedVariables } from '../definitions/prompt.js'
 import type { PromptDefinition } from '../definitions/prompt.js'
+import { covers } from '../policy/permissions.js'
+import type { Permissions } from '../policy/permissions.js'
 import { noteSecret } from '../store/known-secrets.js'
 import type { SecretBox } from '../store/secret-box.js'
 import { Runtime } from './temporal-worker.js'
@@ -13,6 +16,28 @@ export function warnOfRegistry(registry: Registry): void {
   if (warned.has(registry)) return
   warned.add(registry)
   for (const warning of registry.warnings) Runtime.instance().logger.warn(warning)
+}
+
+/** Logs a warning for each rule of a worker that is about no capability of its definitions. */
+export function warnOfRules(registry: Registry, permissions: Permissions | undefined): void {
+  for (const warning of ruleWarnings(registry, permissions)) Runtime.instance().logger.warn(warning)
+}
+
+/** One sentence for each rule that is about no capability, with the nearest name. */
+export function ruleWarnings(registry: Registry, permissions: Permissions = {}): readonly string[] {
+  const { agents, prompts, tools } = registry.names()
+  const definitions = [
+    ...agents.map((name) => registry.agent(name)),
+    ...prompts.map((name) => registry.prompt(name)),
+    ...tools.map((name) => registry.tool(name)),
+  ]
+  const known = [...new Set(definitions.flatMap((definition) => definition?.capabilities ?? []))]
+  return Object.keys(permissions)
+    .filter((rule) => rule !== '*' && !known.some((capability) => covers(rule, capability)))
+    .map((rule) => {
+      const sentence = `The rule "${rule}" of permissions is about no capability of a definition`
+      return sentence + (suggestName(rule, known) || '.')
+    })
 }
 
 /** Logs a warning if a worker has no key and needs one. */

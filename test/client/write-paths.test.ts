@@ -39,6 +39,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   agents: (threads) => collect(threads.agents()),
   doctor: (threads) => collect(threads.doctor()),
   errors: () => thread.errors(),
+  decisions: () => thread.decisions(),
   events: () => collect(thread.events({ follow: false })),
   find: (threads) => threads.find('t'),
   list: (threads) => collect(threads.list()),

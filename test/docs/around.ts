@@ -69,6 +69,20 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
   },
+  policy: {
+    'agents.ts': {
+      before: `
+export const refunded: string[] = []
+const refund = async (orderId: string, euros: number, key: string) => void refunded.push([orderId, euros, key.length > 0].join())
+`,
+      after: registryOf(
+        'shop',
+        "tools: ['find_order', 'refund_order']",
+        'tools: { find_order, refund_order }',
+      ),
+    },
+    'worker.ts': { before: 'const budgetOf = async (_account: string | null): Promise<number> => 100' },
+  },
   effects: {
     'agents.ts': {
       after: registryOf(

@@ -27,6 +27,7 @@ test('the routes that take a query are known', () => {
     'DELETE /threads/{threadId}/files/content',
     'GET /requests',
     'GET /threads',
+    'GET /threads/{threadId}/decisions',
     'GET /threads/{threadId}/errors',
     'GET /threads/{threadId}/events',
     'GET /threads/{threadId}/files',

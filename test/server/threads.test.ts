@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { insertThread } from '../../src/store/threads/threads.js'
+import { findThread, insertThread } from '../../src/store/threads/threads.js'
 import { ACME, codeOf, GLOBEX, OPERATOR, serverFixture } from './server-fixture.js'
 
 const server = serverFixture()
@@ -23,6 +23,27 @@ describe('POST /threads', () => {
     })
     const { messages } = await fixture.threads.get(made.body.threadId).messages()
     expect(messages.map(({ content }) => content)).toEqual(['My tent leaks.'])
+  })
+
+  test('takes rules, a mode and that nobody can be asked, and no mode that asks nobody', async () => {
+    const permissions = { 'orders.*': 'deny', 'texts.draft': true, 'fs.read': { paths: ['/a'] } }
+    const body = { agent: 'support', key: 'ruled', permissions, permissionMode: 'plan', interactive: false }
+    const made = await call('/threads', { token: ACME, body })
+    expect(made.status).toBe(201)
+    const row = await fixture.store.read((db) => findThread(db, made.body.threadId))
+    expect(row?.permissions).toEqual({ permissions, mode: 'plan', interactive: false })
+    const other = { ...body, permissions: { 'orders.*': 'allow' } }
+    expect(codeOf(await call('/threads', { token: ACME, body: other }))).toEqual([409, 'thread_conflict'])
+    for (const permissionMode of ['bypass', 'auto'])
+      expect(
+        (await call('/threads', { token: ACME, body: { agent: 'support', permissionMode } })).status,
+      ).toBe(400)
+    const wrong = { agent: 'support', permissions: { 'orders.*': 'ask' } }
+    expect((await call('/threads', { token: ACME, body: wrong })).status).toBe(400)
+    expect(await call(`/threads/${made.body.threadId}/decisions`, { token: ACME })).toMatchObject({
+      ...{ status: 200, body: { decisions: [] } },
+    })
+    expect((await call(`/threads/${made.body.threadId}/decisions`, { token: GLOBEX })).status).toBe(404)
   })
 
   test('under the same key makes one thread and sends its message once', async () => {

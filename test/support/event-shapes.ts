@@ -8,6 +8,7 @@ import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 
 const text = z.string()
+const names = z.array(text).exactOptional()
 const count = z.number().int().nonnegative()
 const nothing = z.strictObject({})
 const usage = z.strictObject({
@@ -29,7 +30,14 @@ const hookCodes = ['threw', 'timeout', 'invalid_answer', 'missing', 'blocked'] a
 const warningCodes = [
   ...(['answer_refused', 'approval_check_failed', 'effects_full', 'facts_dropped'] as const),
   ...(['immediate_skipped', 'message_skipped', 'operations_dropped', 'operations_skipped'] as const),
-  ...(['queue_full', 'report_skipped', 'set_env_skipped', 'signal_unknown', 'stop_skipped'] as const),
+  ...([
+    'policy_failed',
+    'queue_full',
+    'report_skipped',
+    'set_env_skipped',
+    'signal_unknown',
+    'stop_skipped',
+  ] as const),
   ...(['outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
@@ -76,6 +84,11 @@ const WRITTEN = {
   'message.created': z.strictObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) }),
   'message.updated': nothing,
   'message.deleted': nothing,
+  'permission.evaluated': z.strictObject({
+    decision: z.enum(['allowed', 'denied', 'asked']),
+    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'not_interactive']),
+    rules: names,
+  }),
   'tool.started': z.strictObject({ name: text }),
   'tool.result': z.strictObject({
     name: text,
@@ -117,7 +130,6 @@ const WRITTEN = {
 
 const preview = { preview: text.nullable(), truncated: z.boolean() }
 const message = { message: z.looseObject({ id: text }).nullable(), truncated: z.boolean(), bytes: count }
-const names = z.array(text).exactOptional()
 const instance = { threadName: text.exactOptional() }
 const queued = z.strictObject({ id: text, kind: text, queuedAt: count, preview: text.exactOptional() })
 

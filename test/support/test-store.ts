@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject } from 'vitest'
 import type { Registry } from '../../src/definitions/known-definitions.js'
+import type { Store } from '../../src/store/store.js'
 import type { StoreOptions } from '../../src/store/store-location.js'
 import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
@@ -39,11 +40,32 @@ export async function testEnvironment<R extends Registry>(
   const { place, remove } = await makePlace(readWhole)
   try {
     const environment = await createTestEnvironment({ ...options, store: place })
-    return { ...environment, close: () => environment.close().then(remove) }
+    return {
+      ...environment,
+      async close() {
+        const undecided = await undecidedCalls(environment.store)
+        await environment.close().then(remove)
+        // PL-AC.1: what was executed was decided about before.
+        expect(undecided).toEqual([])
+      },
+    }
   } catch (error) {
     await remove()
     throw error
   }
+}
+
+/** The calls that have begun and have no decision. */
+async function undecidedCalls(store: Store): Promise<readonly string[]> {
+  const calls = await store.read((db) =>
+    db
+      .selectFrom('tool_calls')
+      .select(['thread_id', 'id', 'name'])
+      .where('started_at', 'is not', null)
+      .where('decision', 'is', null)
+      .execute(),
+  )
+  return calls.map(({ thread_id: threadId, id, name }) => `${threadId} ${id} ${name}`)
 }
 
 async function folderPlace(): Promise<TestPlace> {

@@ -8,7 +8,7 @@ import type { AgentDefinition } from '../../definitions/agent.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import { findTool } from '../../definitions/plan/listed-tools.js'
-import type { SubagentContent } from '../../definitions/plan/plan-content.js'
+import type { PromptContent, SubagentContent } from '../../definitions/plan/plan-content.js'
 import { subagentContent } from '../../definitions/plan/prompt-content.js'
 import { parseArguments, parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { PrepareChildInput } from '../../protocol/activities.js'
@@ -92,6 +92,17 @@ async function planByName(
   if (binding.optional !== null && !(await listEnabledNow(dependencies, asking)).includes(binding))
     return refusal(...notEnabled(binding.agent))
   return planDirectCall(registry, { binding, agent }, row.arguments)
+}
+
+/** The authority that a call of an agent needs, as the prompt lists it, or as the registry has it. */
+export function capabilitiesOfAgent(
+  { registry }: Pick<ActivityDependencies, 'registry'>,
+  { subagents }: Pick<PromptContent, 'subagents'>,
+  name: unknown,
+): readonly string[] | undefined {
+  if (typeof name !== 'string') return undefined
+  const listed = Object.hasOwn(subagents, name) ? subagents[name] : undefined
+  return (listed ?? registry.agent(name))?.capabilities
 }
 
 /**

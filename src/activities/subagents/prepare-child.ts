@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
+import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { microseconds } from '../scope.js'
 import type { PrepareChildAnswer, PrepareChildInput, ResultAnswer } from '../../protocol/activities.js'
@@ -31,11 +32,13 @@ import type { BufferedState } from '../thread-state/buffered-state.js'
 import { callHooks } from '../tool/call-hooks.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
-import { commitResult } from '../tool/commit-result.js'
+import { commitDenial, commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
+import { permitOfName } from '../tool/permit.js'
+import type { Permit } from '../tool/permit.js'
 import type { Redactor } from '../variables/redactor.js'
-import { planChildren, instanceCapProblem } from './child-plan.js'
+import { capabilitiesOfAgent, planChildren, instanceCapProblem } from './child-plan.js'
 
 /**
  * The activity `prepareChild`: writes the rows, files, first messages and registry entries of a call's children. The
@@ -55,10 +58,13 @@ export async function prepareChild(
     const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
     // This activity has no effect outside of the store, so it can rerun.
-    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
+    const asking = { input, content, prompt: activePrompt(content, input) }
+    const { callId: id, response = null } = input
+    const permit = await permitOfAgent(dependencies, asking)
+    const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
-    const asking = { input, content, prompt: activePrompt(content, input) }
+    if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
     const plan = await planChildren(dependencies, call, asking)
     if (plan.kind === 'refused') return commitResult(store, call, plan.result, { hooks })
     const made = await createChildren(dependencies, asking, plan)
@@ -71,6 +77,21 @@ export async function prepareChild(
       const again = callHooks(dependencies, { input, content })
       return commitResult(store, call, failureResult(error.message, 'max_instances'), { hooks: again })
     }
+  })
+}
+
+/** What the policy says about a call of this agent, by its own name or by `subagent_create`. */
+function permitOfAgent(
+  dependencies: ActivityDependencies,
+  { input, content, prompt }: Parameters<typeof planChildren>[2],
+): Promise<Permit | null> {
+  const { name } = input
+  const names = name === LIFECYCLE_TOOLS.create ? Object.keys(prompt.subagents) : [name]
+  return permitOfName(dependencies, {
+    ...{ input, content, kind: 'subagent' },
+    isProtected: names.some((agent) => capabilitiesOfAgent(dependencies, prompt, agent) !== undefined),
+    capabilitiesOf: ({ agent }) =>
+      capabilitiesOfAgent(dependencies, prompt, name === LIFECYCLE_TOOLS.create ? agent : name),
   })
 }
 
@@ -385,6 +406,7 @@ async function writeThread(tx: Writer, written: Written): Promise<void> {
     parent_thread_id: parent.id,
     parent_call_id: call.input.callId,
     depth: plan.depth,
+    permissions: parent.permissions,
     title: nameOf(child),
     resumable,
     created_at: creationTime(written),

@@ -21,12 +21,15 @@ import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { callHooks } from '../tool/call-hooks.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
-import { commitResult } from '../tool/commit-result.js'
+import { commitDenial, commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
+import { permitOfName } from '../tool/permit.js'
+import type { Permit } from '../tool/permit.js'
 import { pathsField, textField } from '../tool/tool-values.js'
 import { listEnabledNow, notEnabled } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
+import { capabilitiesOfAgent } from './child-plan.js'
 import { recordClosedChild } from './closed-child.js'
 import { nameOfChild } from './report-text.js'
 
@@ -46,9 +49,12 @@ export async function prepareMessage(
     const content = await loadPlan(dependencies, input.plan)
     const hooks = callHooks(dependencies, { input, content })
     // This activity has no effect outside of the store, so it can rerun.
-    const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun' })
+    const { callId: id, response = null } = input
+    const permit = await permitOfMessage(dependencies, { input, content })
+    const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
+    if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
     const plan = await planMessage(dependencies, call, {
       input,
       content,
@@ -59,6 +65,30 @@ export async function prepareMessage(
     const answer = await writeMessage(store, call, plan)
     return 'content' in answer ? commitResult(store, call, answer, { hooks }) : answer
   })
+}
+
+/** What the policy says about a message: it needs the authority of the agent that gets it. */
+function permitOfMessage(
+  dependencies: ActivityDependencies,
+  { input, content }: Pick<ActivePrompt, 'content'> & { readonly input: PrepareMessageInput },
+): Promise<Permit | null> {
+  const prompt = activePrompt(content, input)
+  const { registry, store } = dependencies
+  const names = new Set([...Object.keys(prompt.subagents), ...registry.names().agents])
+  return permitOfName(dependencies, {
+    ...{ input, content, kind: 'subagent_message' },
+    isProtected: [...names].some((agent) => capabilitiesOfAgent(dependencies, prompt, agent) !== undefined),
+    capabilitiesOf: async (args) => {
+      const reference = referenceOf(args)
+      const child =
+        reference === null ? null : await store.read((db) => findChild(db, input.threadId, reference))
+      return capabilitiesOfAgent(dependencies, prompt, child?.agent)
+    },
+  })
+}
+
+function referenceOf(fields: Record<string, unknown>): string | null {
+  return textField(fields, 'referenceId') ?? textField(fields, 'reference')
 }
 
 /** Commits an error result; the thread's workflow handles the close like any close of a child. */
@@ -107,7 +137,7 @@ async function planMessage(
   const parsed = parseObject(row.arguments)
   if (!parsed.ok) return refuse(parsed.problem)
   const { args: fields } = parsed
-  const reference = textField(fields, 'referenceId') ?? textField(fields, 'reference')
+  const reference = referenceOf(fields)
   if (reference === null) return refuse('Expected "referenceId" as the reference of a subagent.')
   const text = textField(fields, 'message')
   if (text === null) return refuse('Expected "message" as a text that is not blank.')

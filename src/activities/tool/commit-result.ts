@@ -14,7 +14,7 @@ import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { queuesTool } from '../../protocol/operations.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import { eraseCall, finishToolCall } from '../../store/calls/tool-calls.js'
+import { eraseCall, finishToolCall, recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { FileError } from '../../store/files/file-checks.js'
@@ -27,14 +27,23 @@ import { pipeline } from '../../store/transaction.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { assertFitting, commit, finish, finishForHolder, TooManyOperations } from '../operation.js'
+import {
+  assertFitting,
+  commit,
+  factsNotStoredYet,
+  finish,
+  finishForHolder,
+  TooManyOperations,
+} from '../operation.js'
 import { publishStatus } from '../publish-status.js'
-import { stepScope } from '../scope.js'
+import { phaseFive, stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
 import { failureResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
+import { resolveRequest } from './permission.js'
+import type { CallResponse, Denied } from './permission.js'
 import { prepareResult } from './tool-result.js'
 
 type PreparedResult = Awaited<ReturnType<typeof prepareResult>>
@@ -160,6 +169,33 @@ function resultEvents(
   const thrown = errorId === null ? {} : { errorId }
   const payload = { name: row.name, outcome, errorCode, ...thrown, ...erased }
   return [...phase, fact('tool.result', payload, { ...about, ...child })]
+}
+
+interface Denying {
+  readonly denied: Denied
+  readonly response: CallResponse | null
+  readonly hooks: HookBatch
+}
+
+/** Commits the result of a call that must not begin, in one transaction. */
+export function commitDenial(
+  store: Store,
+  call: HeldCall,
+  { denied, response, hooks }: Denying,
+): Promise<ResultAnswer> {
+  const { input, row } = call
+  const { threadId, callId } = input
+  return commitResult(store, call, denied.result, {
+    hooks,
+    opening: async (tx) => {
+      await recordDecision(tx, { threadId, callId, decision: denied.decision })
+      return [
+        ...(await factsNotStoredYet(tx, input)),
+        ...phaseFive(input, row),
+        ...(response === null ? [] : await resolveRequest(tx, input, response)),
+      ]
+    },
+  })
 }
 
 interface Place {

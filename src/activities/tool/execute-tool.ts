@@ -2,7 +2,7 @@
  * The activity `executeTool`: one tool call, phases 5 and 6.
  * Owns: the meaning of a called name, and the path of its call: a function, a handoff, a refusal, or back to the
  * workflow.
- * Does not own: permission and code of a function (`approval.ts`, `function-call.ts`), the life of the operation
+ * Does not own: permission of a call (`permission.ts`), the code of a function (`function-call.ts`), the life of the operation
  * (`operation.ts`), and the commit (`commit-result.ts`).
  * A committed `started` row precedes the call, and the outcome is committed with all writes of the call to its thread
  * (T2, T9). A started call without an outcome is `unknown`, unless its tool is idempotent (T4).
@@ -49,9 +49,10 @@ import { listEnabledSubagents, listOfferedTools } from '../variables/resolved-pr
 import { callHooks } from './call-hooks.js'
 import { failureResult, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult } from './commit-result.js'
+import { commitDenial, commitResult } from './commit-result.js'
 import { executeFunction } from './function-call.js'
 import { answerOfCall, beginCall, enterCall } from './held-call.js'
+import { permitOfName } from './permit.js'
 import { readMappedPaths, readMappedText } from './tool-values.js'
 
 export async function executeTool(
@@ -73,7 +74,7 @@ export async function executeTool(
       case 'function':
         return executeFunction(dependencies, { ...calling, ...subject, operation })
       case 'hand_off':
-        return handOff(dependencies, input, { binding: subject.binding, hooks })
+        return handOff(dependencies, input, { binding: subject.binding, content, hooks })
       case 'elsewhere':
         return answerKind(store, input, subject.tool)
       case 'refused':
@@ -94,7 +95,10 @@ async function refuse(
   const { response } = input
   // This call changes nothing outside of the store, so an interrupted attempt runs again.
   const begun = await beginCall(store, input, { id: input.callId, onInterrupted: 'rerun', response })
-  return begun.kind === 'answered' ? begun.answer : commitResult(store, begun.call, result, { hooks })
+  if (begun.kind === 'answered') return begun.answer
+  if (begun.kind === 'denied')
+    return commitDenial(store, begun.call, { denied: begun.denied, response, hooks })
+  return commitResult(store, begun.call, result, { hooks })
 }
 
 type Seen =
@@ -182,20 +186,33 @@ async function answerKind(store: Store, input: ExecuteToolInput, tool: ToolPlan)
 async function handOff(
   dependencies: ActivityDependencies,
   input: ExecuteToolInput,
-  { binding, hooks }: { readonly binding: HandoffContent; readonly hooks: HookBatch },
+  { binding, content, hooks }: HandingOff,
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
   const { callId: id, response } = input
+  const { capabilities } = binding
+  const permit = await permitOfName(dependencies, {
+    ...{ input, content, kind: 'hand_off' },
+    isProtected: capabilities !== undefined,
+    capabilitiesOf: () => capabilities,
+  })
   // This call changes nothing outside of the store, so an interrupted attempt runs again.
-  const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response })
+  const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
+  if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
   const result = await handOffResult(dependencies, { input, binding, row: call.row })
   const operations = [{ kind: 'hand_off', agent: binding.agent }] as const
   return commitResult(store, call, result, {
     hooks,
     ...(result.outcome === 'succeeded' ? { operations } : {}),
   })
+}
+
+interface HandingOff {
+  readonly binding: HandoffContent
+  readonly content: PlanContent
+  readonly hooks: HookBatch
 }
 
 interface Handoff {
@@ -279,7 +296,7 @@ function callSubject(
       return { kind: 'unknown' }
     }
     case 'hand_off':
-      return { kind: 'hand_off', binding: prompt.handoffs[name] ?? { agent: planned.agent } }
+      return { kind: 'hand_off', binding: prompt.handoffs[name] ?? unlistedHandoff(registry, planned.agent) }
     case 'prompt':
       if (input.depth >= LIMITS.frameDepth) return refuseSubject(tooDeepResult(name))
       return Object.hasOwn(content.prompts, planned.prompt)
@@ -290,6 +307,12 @@ function callSubject(
     case 'subagent_message':
       return { kind: 'elsewhere', tool: planned }
   }
+}
+
+/** A handoff that code has queued and no prompt lists. */
+function unlistedHandoff(registry: ActivityDependencies['registry'], agent: string): HandoffContent {
+  const capabilities = registry.agent(agent)?.capabilities
+  return { agent, ...(capabilities === undefined ? {} : { capabilities }) }
 }
 
 /**

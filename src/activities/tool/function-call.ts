@@ -2,7 +2,7 @@
  * A call of a function tool.
  * Owns: whether its code may run (again), its tries, what each end of the code commits, and the remote row of a tool in
  * another language, with the data that the other worker gets.
- * Does not own: the permission (`approval.ts`), what a tool's answer becomes (`tool-result.ts`), and the result of a
+ * Does not own: the permission (`permission.ts`), what a tool's answer becomes (`tool-result.ts`), and the result of a
  * remote call (`complete-call.ts`).
  */
 
@@ -23,7 +23,6 @@ import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { callHolder } from '../../store/calls/open-calls.js'
 import { insertRemoteCall, remoteSecretPlace } from '../../store/calls/remote-calls.js'
 import type { RemoteCall } from '../../store/calls/remote-calls.js'
 import { insertRequest, takeEarlyAnswer } from '../../store/calls/requests.js'
@@ -40,30 +39,21 @@ import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
-import {
-  TooManyOperations,
-  assertFitting,
-  commit,
-  finish,
-  isStillHeld,
-  previousHold,
-  unstoredFacts,
-} from '../operation.js'
+import { TooManyOperations, assertFitting, commit, finish, isStillHeld } from '../operation.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
-import { callScope, microseconds, phaseFive } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { addUsage } from '../turn/request-log.js'
 import { resolveVariables } from '../variables/variables.js'
-import { checkPermission } from './approval.js'
+import { permitOfTool } from './permit.js'
 import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
 import { outcomeResult, failureResult, unknownResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { commitResult } from './commit-result.js'
-import { beginCall, resolveRequest } from './held-call.js'
+import { commitDenial, commitResult } from './commit-result.js'
+import { beginCall } from './held-call.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import { toCallResult } from './tool-result.js'
@@ -93,11 +83,6 @@ export async function executeFunction(
   const { store } = dependencies
   const { input, row, tool, hooks } = calling
   const parsed = parseToolArguments(tool, row.arguments)
-  if (parsed.ok) {
-    const permission = await checkPermission(dependencies, calling, parsed.args)
-    if (permission.kind === 'answered') return permission.answer
-    if (permission.kind === 'denied') return commitDenial(store, calling, permission)
-  }
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
   // This activity only sends a remote call, so nothing has happened yet: `complete-call.ts` decides what the call
@@ -105,9 +90,11 @@ export async function executeFunction(
   const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
   const onInterrupted = isRepeatable ? 'rerun' : 'report'
   const { callId: id, response } = input
-  const begun = await beginCall(store, input, { id, onInterrupted, response })
+  const permit = parsed.ok ? await permitOfTool(dependencies, { ...calling, args: parsed.args }) : null
+  const begun = await beginCall(store, input, { id, onInterrupted, response, permit })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
+  if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
   if (begun.kind === 'interrupted')
     return commitResult(store, call, isEnded ? externalEndResult(true) : unknownResult(), { hooks })
   if (!parsed.ok)
@@ -115,29 +102,6 @@ export async function executeFunction(
   if (isEnded) return commitResult(store, call, externalEndResult(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
-}
-
-/** Commits a denial in one transaction: a denied call never begins. */
-async function commitDenial(
-  store: Store,
-  { input, row, hooks }: FunctionCall,
-  { operation, result }: { readonly operation: OperationRecord; readonly result: CallResult },
-): Promise<ExecuteToolAnswer> {
-  const holder = await store.read((db) => callHolder(db, row))
-  const { response } = input
-  const now = microseconds(input)
-  const call = {
-    ...{ input, row, holder, operation: previousHold(operation, now) },
-    ...{ scope: callScope(input), now },
-  }
-  return commitResult(store, call, result, {
-    hooks,
-    opening: async (tx) => [
-      ...(await unstoredFacts(tx, input)),
-      ...phaseFive(input, row),
-      ...(response === null ? [] : await resolveRequest(tx, input, response)),
-    ],
-  })
 }
 
 /** The result of a call whose activity was ended by an operator, or by a worker that cannot run it. */
@@ -203,7 +167,11 @@ async function tryOnce(
   const { input, operation } = call
   const { threadId, callId, side } = input
   const abort = new AbortController()
-  const caller = { threadId, id: callId, side, content, signal: abort.signal }
+  const { agent, run: runNumber, step } = run.input
+  const caller = {
+    ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
+    ...{ permissions: call.permissions, signal: abort.signal },
+  }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }
   const opened = await openHookedCall(dependencies, calling, abort.signal)

@@ -1,29 +1,25 @@
-import type {
-  EndAnswer,
-  ExecuteToolInput,
-  ResultAnswer,
-  TerminatedAnswer,
-} from '../../protocol/activities.js'
-import type { ActionDecision } from '../../protocol/event-codes.js'
+import type { EndAnswer, PendingAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
+import type { PermissionDecision, ThreadPermissions } from '../../policy/judge.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Micros } from '../../protocol/time.js'
 import { holderOfCall } from '../../store/calls/open-calls.js'
 import type { CallHolder } from '../../store/calls/open-calls.js'
-import { answerRequest, findRequest } from '../../store/calls/requests.js'
-import type { PendingRecord } from '../../store/calls/requests.js'
 import { adoptToolCall, findToolCall, startToolCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
-import { begin, lookUp, unstoredFacts } from '../operation.js'
+import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
+import { decidePermission, resolveRequest } from './permission.js'
+import type { CallResponse, Denied } from './permission.js'
+import type { Permit } from './permit.js'
 
 /** A call that this attempt holds (`operation.ts`). */
 export interface HeldCall {
@@ -35,14 +31,18 @@ export interface HeldCall {
   readonly operation: HeldOperation
   readonly scope: EventScope
   readonly now: Micros
+  /** Of the thread, as the call found them. */
+  readonly permissions: ThreadPermissions | null
 }
 
 /** The answer of a call that must not run. */
-type CallAnswer = ResultAnswer | EndAnswer | TerminatedAnswer
+type CallAnswer = ResultAnswer | EndAnswer | PendingAnswer | TerminatedAnswer
 
 type BegunCall =
   | { readonly kind: 'answered'; readonly answer: CallAnswer }
   | { readonly kind: 'held'; readonly call: HeldCall }
+  /** It must not begin: `commitDenial` ends it. */
+  | { readonly kind: 'denied'; readonly call: HeldCall; readonly denied: Denied }
   /** An earlier attempt started the call and left no outcome, and the call must not be repeated. */
   | { readonly kind: 'interrupted'; readonly call: HeldCall }
 
@@ -51,7 +51,9 @@ interface CallBeginning {
   readonly id: string
   readonly onInterrupted: Beginning['onInterrupted']
   /** The response that the call waited for, if it waited. */
-  readonly response?: CallResponse | null
+  readonly response?: CallResponse | null | undefined
+  /** What the sources of the policy say about the call. @default nothing is judged */
+  readonly permit?: Permit | null
   /** The id for the result's row, if rows below the call already need it. */
   readonly resultId?: string | undefined
 }
@@ -60,7 +62,7 @@ interface CallBeginning {
 export async function beginCall(
   store: Store,
   input: HeldInput,
-  { id, onInterrupted, response = null, resultId }: CallBeginning,
+  { id, onInterrupted, response = null, resultId, permit = null }: CallBeginning,
 ): Promise<BegunCall> {
   return store.write(async (tx): Promise<BegunCall> => {
     const entered = await enterCall(tx, input, id)
@@ -69,23 +71,38 @@ export async function beginCall(
     const now = microseconds(input)
     const place = { run: input.run, step: input.step }
     const beginning = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
+    const permission = await decidePermission(tx, { ...entered, input, response }, permit)
+    if (permission.kind === 'answered') return permission
+    const { permissions } = entered.thread
+    const about = { input, row, holder, scope: callScope(input), now, permissions }
+    if (permission.kind === 'denied')
+      return {
+        kind: 'denied',
+        call: { ...about, operation: previousHold(permission.operation, now) },
+        denied: permission,
+      }
     const { kind, held: operation } = await begin(tx, found, beginning)
-    if (found.operation?.state !== 'started') await startCall(tx, input, { entered, response })
-    return { kind, call: { input, row, holder, operation, scope: callScope(input), now } }
+    if (found.operation?.state !== 'started') await startCall(tx, input, { entered, response, permission })
+    return { kind, call: { ...about, operation } }
   })
 }
 
 interface Starting {
   readonly entered: Extract<Entered, { readonly kind: 'entered' }>
   readonly response: CallResponse | null
+  readonly permission: { readonly decision: PermissionDecision | null; readonly events: readonly Fact[] }
 }
 
 /** Writes the row and the events of a call that begins; the first half has written the opening events already. */
-async function startCall(tx: Writer, input: HeldInput, { entered, response }: Starting): Promise<void> {
+async function startCall(
+  tx: Writer,
+  input: HeldInput,
+  { entered, response, permission: { decision, events: judged } }: Starting,
+): Promise<void> {
   const { thread, found, row, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
-  await startToolCall(tx, { threadId, callId, now })
+  await startToolCall(tx, { threadId, callId, now, decision })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const opens = found.id === callId
   const started: Fact = fact('tool.started', { name: row.name }, callScope(input))
@@ -95,6 +112,7 @@ async function startCall(tx: Writer, input: HeldInput, { entered, response }: St
     ...opening,
     ...phase,
     ...resolved,
+    ...judged,
     ...(opens ? [started] : []),
   ]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
@@ -159,41 +177,4 @@ export function answerOfCall<Answer extends { readonly type: string }>(
   return answer === null || isOfOtherStep
     ? { type: 'result', outcome: row.status, storedNothing: true }
     : answer
-}
-
-/**
- * The response that a call waited for. The row of the request holds the decision; `approved` is only the claim of a bare
- * update.
- */
-type CallResponse = NonNullable<ExecuteToolInput['response']>
-
-/** The recorded decider of a bare update from Temporal's command line, for which no client wrote the row. */
-const COMMAND_LINE = 'cli'
-
-/**
- * Stores a decision that only an update carried, and returns the event of the decision. It runs once, when the call goes
- * on.
- */
-export async function resolveRequest(
-  tx: Writer,
-  input: HeldInput,
-  { requestId, approved }: CallResponse,
-): Promise<readonly Fact[]> {
-  const { threadId } = input
-  if (approved !== undefined)
-    // A decision that the row already holds stays as it is.
-    await answerRequest(tx, {
-      ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
-      now: microseconds(input),
-    })
-  const request = await findRequest(tx, threadId, requestId)
-  if (request === null || request.status === 'open') return []
-  const { kind, answered_by: by } = request
-  const payload = { requestId, kind, decision: decisionOf(request), by }
-  return [fact('action.resolved', payload, callScope(input))]
-}
-
-function decisionOf({ approved }: PendingRecord): ActionDecision {
-  if (approved === null) return 'answered'
-  return approved ? 'approved' : 'denied'
 }

@@ -15,6 +15,7 @@ import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { ModelAbortedError } from '../../model/model-error.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
+import type { ThreadPermissions } from '../../policy/judge.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
@@ -37,6 +38,7 @@ import { reasonOf } from './call-result.js'
 import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
 import { createNamedCalls, errorResult } from './named-call.js'
+import { judgeInPlace } from './permit.js'
 import { filesOf, resultText } from './tool-values.js'
 
 type NamedCaller = Parameters<typeof createNamedCalls>[0]['caller']
@@ -46,6 +48,11 @@ interface InvokingCall extends NamedCaller {
   readonly side: Side
   /** Null: no worker has the agent. */
   readonly content: PlanContent | null
+  readonly agent: string
+  readonly run: number
+  readonly step: number
+  /** Of the thread. */
+  readonly permissions: ThreadPermissions | null
 }
 
 interface Invoker {
@@ -61,6 +68,11 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
   const call = createNamedCalls({
     registry: dependencies.registry,
     caller,
+    decide({ id: callId, name, tool: traits, args, opinion }) {
+      const { threadId, run, step, side, agent, content, permissions, signal } = caller
+      const input = { threadId, callId, run, step, side, agent }
+      return judgeInPlace(dependencies, { input, content, name, args, traits, signal, permissions, opinion })
+    },
     async runPrompt(prompt, text, place, depth) {
       if (depth >= LIMITS.frameDepth) return errorResult(`Prompts are called ${depth} deep here.`, 'too_deep')
       const answer = await invokePrompt(dependencies, {

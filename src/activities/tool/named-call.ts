@@ -13,6 +13,7 @@ import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
+import type { Opinion, PermissionDecision } from '../../policy/judge.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'
@@ -32,6 +33,7 @@ interface InPlace {
 interface NamedCalls {
   readonly registry: Registry
   readonly caller: InPlace
+  readonly decide: DecideInPlace
   /** Runs a prompt in place; `text` is the JSON of the arguments. */
   readonly runPrompt: (
     prompt: PromptDefinition,
@@ -40,6 +42,20 @@ interface NamedCalls {
     depth: number,
   ) => Promise<ToolResult>
 }
+
+/** A function that is to be called in place. */
+interface CallInPlace {
+  readonly id: string
+  readonly name: string
+  readonly tool: ToolDefinition
+  /** Checked by the tool's schema. */
+  readonly args: Record<string, unknown>
+  /** Of the tool's own check. */
+  readonly opinion: Opinion | null
+}
+
+/** Decides about a call in place. Nobody can be asked: the call does not wait. */
+type DecideInPlace = (call: CallInPlace) => Promise<PermissionDecision>
 
 /** Every problem of the call becomes an error result; the function never throws. */
 type CallNamed = (
@@ -53,7 +69,7 @@ type CallNamed = (
 const LIFECYCLE: ReadonlySet<string> = new Set(Object.values(LIFECYCLE_TOOLS))
 
 /** Creates the function that looks up a name and runs its tool in place. */
-export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): CallNamed {
+export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedCalls): CallNamed {
   let made = 0
   return async (name, args, place, depth = 0) => {
     const { state, redactor } = place
@@ -71,7 +87,8 @@ export function createNamedCalls({ registry, caller, runPrompt }: NamedCalls): C
     switch (named.kind) {
       case 'function': {
         made += 1
-        return invokeFunction(named.tool, { name, text, state, id: `${caller.id}_i${made}`, caller })
+        const id = `${caller.id}_i${made}`
+        return invokeFunction(named.tool, { name, text, state, id, caller, decide })
       }
       case 'prompt':
         return runPrompt(named.prompt, text, place, depth)
@@ -99,10 +116,11 @@ interface Invocation {
   readonly state: ThreadState
   readonly id: string
   readonly caller: InPlace
+  readonly decide: DecideInPlace
 }
 
 async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Promise<ToolResult> {
-  const { name, text, state, id, caller } = invocation
+  const { name, text, state, id, caller, decide } = invocation
   const parsed = parseToolArguments(tool, text)
   if (!parsed.ok) return errorResult(parsed.problem, 'invalid_arguments')
   const { signal, threadId } = caller
@@ -113,8 +131,9 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
   // The tool's own schema has parsed the arguments.
   const args = parsed.args as never
   const work = async (): Promise<unknown> => {
-    if (await requiresApproval(tool, state, args)) return NEEDS_APPROVAL
-    return tool.execute(state, args, call)
+    const opinion = await opinionOf(tool, state, args)
+    const { decision } = await decide({ id, name, tool, args: parsed.args, opinion })
+    return decision === 'allowed' ? tool.execute(state, args, call) : REFUSED[decision]
   }
   const ended = await runBounded(work, { timeout, signal, abort })
   switch (ended.kind) {
@@ -129,25 +148,27 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
   }
 }
 
-const NEEDS_APPROVAL = Symbol('needs approval')
+const REFUSED = { asked: Symbol('needs approval'), denied: Symbol('not allowed') } as const
 
-/** True if the tool needs a permission. It fails closed, as for a call of a model. */
-async function requiresApproval(
+/** What the tool's own check says. It fails closed, as for a call of a model. */
+async function opinionOf(
   { needsApproval = false }: ToolDefinition,
   state: ThreadState,
   args: never,
-): Promise<boolean> {
-  if (typeof needsApproval === 'boolean') return needsApproval
+): Promise<Opinion | null> {
+  const asks: Opinion = { source: 'tool', effect: 'require_approval' }
+  if (typeof needsApproval === 'boolean') return needsApproval ? asks : null
   try {
-    return (await needsApproval(state, args)) !== false
+    return (await needsApproval(state, args)) === false ? null : asks
   } catch {
-    return true
+    return asks
   }
 }
 
 function resultOf(name: string, value: unknown): ToolResult {
-  if (value === NEEDS_APPROVAL)
+  if (value === REFUSED.asked)
     return errorResult(`"${name}" needs the approval of a person: use queueTool.`, 'approval_required')
+  if (value === REFUSED.denied) return errorResult(`"${name}" is not allowed here.`, 'denied')
   if (isPending(value))
     return errorResult(`"${name}" is answered later, from outside: use queueTool.`, 'not_in_place')
   const problem = answerProblem(value)

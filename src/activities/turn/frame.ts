@@ -18,10 +18,12 @@ import { waitForDefinition } from '../plan-content.js'
 import type { HeldInput } from '../scope.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
-import { commitResult } from '../tool/commit-result.js'
+import { commitDenial, commitResult } from '../tool/commit-result.js'
 import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
+import { permitOfName } from '../tool/permit.js'
+import type { Permit } from '../tool/permit.js'
 import { readMappedPaths, readMappedText } from '../tool/tool-values.js'
 
 /** The input of a prompt tool's nested step. */
@@ -55,16 +57,47 @@ export async function beginFrame(
   const { callId, prompt } = asked
   const given = toHeldInput(input, asked)
   const resultId = randomUUID()
-  const begun = await beginCall(store, given, { id: callId, onInterrupted: 'rerun', resultId })
+  const { response = null } = input
+  const permit = await permitOfPrompt(dependencies, { input, frame: asked, content })
+  const begun = await beginCall(store, given, {
+    ...{ id: callId, onInterrupted: 'rerun', resultId, response, permit },
+  })
   if (begun.kind === 'answered') {
     const { answer } = begun
     return { kind: 'answered', answer: answer.type === 'result' ? refusal(answer) : answer }
   }
   const { call } = begun
+  if (begun.kind === 'denied') {
+    const ending = {
+      denied: begun.denied,
+      response,
+      hooks: hooksOfCaller(dependencies, call, { input, content }),
+    }
+    return { kind: 'answered', answer: refusal(await commitDenial(store, call, ending)) }
+  }
   const frame = await prepareFrame(dependencies, call, { content, prompt })
   if (frame.kind === 'begun') return { ...frame, parentId: call.operation.messageId ?? resultId }
   const hooks = hooksOfCaller(dependencies, call, { input, content })
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
+}
+
+/** What the policy says about a call of this prompt. */
+function permitOfPrompt(
+  dependencies: ActivityDependencies,
+  {
+    input,
+    frame: { callId, prompt },
+    content,
+  }: { readonly input: CallModelInput; readonly frame: Frame; readonly content: PlanContent },
+): Promise<Permit | null> {
+  const capabilities = Object.hasOwn(content.prompts, prompt)
+    ? content.prompts[prompt]?.capabilities
+    : dependencies.registry.prompt(prompt)?.capabilities
+  return permitOfName(dependencies, {
+    ...{ input: { ...input, callId }, content, kind: 'prompt' },
+    isProtected: capabilities !== undefined,
+    capabilitiesOf: () => capabilities,
+  })
 }
 
 /** The hooks of the prompt whose answer contains the call. */

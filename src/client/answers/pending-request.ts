@@ -1,4 +1,5 @@
 import { RequestNotFoundError } from '../../protocol/errors.js'
+import type { PermissionDecision } from '../../policy/judge.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
@@ -16,6 +17,11 @@ export type PendingRequest =
       readonly toolName: string
       /** The arguments that the model wrote; left out if they are no JSON. */
       readonly args?: JsonValue
+      /** Why a person is asked, for an approval. */
+      readonly decision?: Pick<
+        PermissionDecision,
+        'source' | 'reason' | 'rules' | 'mode' | 'capabilities' | 'destructive'
+      >
       /** Microseconds since 1970. */
       readonly requestedAt: number
     }
@@ -34,10 +40,13 @@ export type PendingRequest =
     }
 
 /** Turns a row into the request that callers see. */
-export function toPendingRequest({ request, arguments: args }: ListedRequest): PendingRequest {
+export function toPendingRequest({ request, arguments: args, decision }: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
   if (kind !== 'variables')
-    return { id, kind, toolName: toolName ?? '', ...parseArguments(args), requestedAt }
+    return {
+      ...{ id, kind, toolName: toolName ?? '', ...parseArguments(args), requestedAt },
+      ...(kind === 'approval' && decision !== null && { decision: whyAsked(decision) }),
+    }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,
@@ -48,6 +57,16 @@ export function toPendingRequest({ request, arguments: args }: ListedRequest): P
     ...(typeof child === 'string' && { child }),
     requestedAt,
   }
+}
+
+/** Without what the request itself says. */
+function whyAsked({
+  decision: _asked,
+  requestId: _request,
+  by: _by,
+  ...why
+}: PermissionDecision): Omit<PermissionDecision, 'decision' | 'requestId' | 'by'> {
+  return why
 }
 
 function parseArguments(args: string | null): { readonly args?: JsonValue } {

@@ -7,6 +7,8 @@ import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
+import { destructiveProblem } from '../../policy/action.js'
+import { capabilityProblem, permissionsProblem } from '../../policy/permissions.js'
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
 import { suggestName, notSupportedYet } from './hints.js'
@@ -30,11 +32,16 @@ const text = z.string().refine((value) => value.trim() !== '', 'must not be empt
 
 const name = text.max(LIMITS.nameLength)
 
-/** The name of a variable. */
-const variableName = z.string().superRefine((value, context) => {
-  const problem = variableNameProblem(value)
-  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
-})
+/** For `superRefine`: a check of another module. */
+function by<T>(problemOf: (value: T) => string | undefined) {
+  return (value: T, context: z.RefinementCtx): void => {
+    const problem = problemOf(value)
+    if (problem !== undefined) context.addIssue(problem)
+  }
+}
+
+const variableName = z.string().superRefine(by(variableNameProblem))
+const capabilities = z.array(z.unknown().superRefine(by(capabilityProblem))).optional()
 
 const taskQueue = name.refine(
   isTaskQueue,
@@ -90,6 +97,9 @@ const toolShape = z.strictObject({
   // An activity is retried for a day at most, so a longer call could not end.
   timeout: count.max(LIMITS.scheduleToClose).optional(),
   idempotent: z.boolean().optional(),
+  capabilities,
+  readOnly: z.boolean().optional(),
+  destructive: z.unknown().superRefine(by(destructiveProblem)).optional(),
   taskQueue: taskQueue.optional(),
   remote: z.strictObject({ taskQueue, activity: activityType }).optional(),
 })
@@ -174,6 +184,8 @@ const agentShape = z.strictObject({
   maxSessionTurns: count.optional(),
   providerPatience: z.int().nonnegative().optional(),
   runAhead: z.union([z.boolean(), z.int().min(2)]).optional(),
+  permissions: z.unknown().superRefine(by(permissionsProblem)).optional(),
+  capabilities,
   title: z.string().optional(),
   description: z.string().optional(),
   icon: z.string().optional(),
@@ -194,12 +206,9 @@ const provider = z
     const isHolder = typeof value === 'function' || (typeof value === 'object' && value !== null)
     return isHolder && 'languageModel' in value && typeof value.languageModel === 'function'
   }, 'expected a provider of the AI SDK: an object with languageModel(id)')
-  .superRefine((value, context) => {
-    const problem = providerVersionProblem(value)
-    if (problem !== undefined) context.addIssue(problem)
-  })
+  .superRefine(by(providerVersionProblem))
 
-const capabilities = z.strictObject({
+const modelCapabilities = z.strictObject({
   supportsImages: z.boolean().optional(),
   supportsDocuments: z.boolean().optional(),
   supportsAudio: z.boolean().optional(),
@@ -228,7 +237,7 @@ const modelShape = z.strictObject({
   inputPrice: price.optional(),
   outputPrice: price.optional(),
   cachedPrice: price.optional(),
-  capabilities: capabilities.optional(),
+  capabilities: modelCapabilities.optional(),
   providerOptions: providerOptions.optional(),
 })
 
@@ -257,6 +266,7 @@ const promptShape = z.strictObject({
   requiredSchema: schema.optional(),
   variables: variables.optional(),
   env: env.optional(),
+  capabilities,
   hooks: hookIds.optional(),
   parallelToolCalls: z.boolean().optional(),
   reasoning: z

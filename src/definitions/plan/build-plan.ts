@@ -88,6 +88,7 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
     prompts: mapValues(prompts, (prompt) => promptContent(registry, prompt, agent)),
     models: mapValues(modelsOf(registry, [...prompts.values()]), modelContent),
     ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
+    ...(agent.permissions === undefined ? {} : { permissions: agent.permissions }),
     env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
   }

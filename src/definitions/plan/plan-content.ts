@@ -2,6 +2,7 @@ import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
 import { sidePlanOf } from '../../protocol/plan.js'
 import type { Plan, Side } from '../../protocol/plan.js'
+import type { Permissions } from '../../policy/permissions.js'
 import type { VariableDefinition } from '../agent.js'
 import type { ReasoningConfig } from '../prompt.js'
 import type { CallInput } from '../../protocol/activities.js'
@@ -18,6 +19,8 @@ export interface PlanContent {
   readonly models: Readonly<Record<string, ModelContent>>
   /** Milliseconds that a run waits for providers altogether. @default LIMITS.providerPatience */
   readonly providerPatience?: number
+  /** The rules of the agent. */
+  readonly permissions?: Permissions
   /** Values of the agent's own `env`. */
   readonly env: Readonly<Record<string, string>>
   readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }
@@ -43,6 +46,8 @@ export interface PromptContent {
   /** The variables of the prompt, its includes and its function tools; required if one of them requires it. */
   readonly variables: readonly VariableDefinition[]
   readonly env: Readonly<Record<string, string>>
+  /** The authority that a call of it as a tool needs. */
+  readonly capabilities?: readonly string[]
   /** The prompt's options, which override those of the model. */
   readonly providerOptions?: SharedV4ProviderOptions
   /** In the order of the prompt. */
@@ -66,6 +71,7 @@ export interface SubpromptContent {
 
 export interface HandoffContent {
   readonly agent: string
+  readonly capabilities?: readonly string[]
   readonly initUserMessageProperty?: string
   readonly initAttachmentsProperty?: string
 }
@@ -90,6 +96,8 @@ export interface SubagentContent {
   readonly fanOut: boolean
   /** The schema of the arguments of the agent's side A prompt. */
   readonly inputSchema: JSONSchema7
+  /** The authority that a call of it needs. */
+  readonly capabilities?: readonly string[]
   readonly initUserMessageProperty?: string
   readonly initAttachmentsProperty?: string
   readonly initAgentNameProperty?: string

@@ -46,6 +46,7 @@ export function promptContent(
     hooks: own.length > 0 ? own : (agent.hooks ?? []),
     variables: variablesOf(registry, prompt, tools),
     env: prompt.env ?? {},
+    ...capabilitiesOf(prompt),
     ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
     tools: tools.filter((tool) => !isResumable(tool)).map((tool) => toolContent(registry, tool)),
     subagents: Object.fromEntries(subagents.map((content) => [content.agent, content])),
@@ -119,7 +120,8 @@ function subpromptContent(listed: ListedTool): readonly (readonly [string, Subpr
 
 function handoffContent(listed: ListedTool): readonly (readonly [string, HandoffContent])[] {
   if (listed.kind !== 'hand_off') return []
-  return [[listed.name, { agent: listed.agent.name, ...initProperties(listed.config) }]]
+  const { agent, config } = listed
+  return [[listed.name, { agent: agent.name, ...capabilitiesOf(agent), ...initProperties(config) }]]
 }
 
 /** How a listed subagent starts. One that no prompt lists has the defaults of an entry with its name only. */
@@ -140,6 +142,7 @@ export function subagentContent(
     immediate: immediateContent(config.immediate),
     fanOut: config.fanOut ?? false,
     inputSchema: inputSchemaOf(registry, listed),
+    ...capabilitiesOf(agent),
     ...initProperties(config),
     ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
   }
@@ -187,6 +190,12 @@ function immediateContent(immediate: SubagentToolConfig['immediate']): SubagentC
   if (immediate === undefined || immediate === false) return null
   const { nameEnv = null, descriptionEnv = null, scopedEnv = [] } = immediate === true ? {} : immediate
   return { nameEnv, descriptionEnv, scopedEnv }
+}
+
+function capabilitiesOf({ capabilities }: Pick<AgentDefinition, 'capabilities'>): {
+  readonly capabilities?: readonly string[]
+} {
+  return capabilities === undefined ? {} : { capabilities }
 }
 
 type InitProperties = Pick<SubpromptConfig, 'initUserMessageProperty' | 'initAttachmentsProperty'>

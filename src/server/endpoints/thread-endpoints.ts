@@ -21,11 +21,13 @@ import {
   ThreadError,
   ThreadNotFoundError,
 } from '../../protocol/errors.js'
+import { judgeForThread } from '../../policy/judge.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { ThreadOperation, OutboundOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/files/file-checks.js'
 import { findThread } from '../../store/threads/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody } from '../file-response.js'
 import { logBrokenAnswer } from '../request-log.js'
@@ -142,7 +144,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
     agent: thread.agent,
     content: 'missing' in plan ? null : plan,
     signal,
-    invokeTool: invokeInPlace({ registry, threadId, signal }),
+    invokeTool: invokeInPlace({ registry, thread, signal }),
     sendSignal: signalWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })
 }
@@ -266,16 +268,22 @@ async function recordFailure(run: EndpointRun, { redactor }: EndpointState, erro
 
 interface Invoking {
   readonly registry: Registry
-  readonly threadId: string
+  readonly thread: ThreadRecord
   /** Aborts when the endpoint's time is over. */
   readonly signal: AbortSignal
 }
 
 /** Calls functions for an endpoint. Tools that need a model, a person or another thread run in workers, so they must be queued. */
-function invokeInPlace({ registry, threadId, signal }: Invoking): InvokeTool {
+function invokeInPlace({ registry, thread, signal }: Invoking): InvokeTool {
+  const { id: threadId, agent } = thread
+  const rules = [{ source: 'agent', permissions: registry.agent(agent)?.permissions ?? {} }] as const
   const call = createNamedCalls({
     registry,
     caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
+    decide: async ({ tool: traits, opinion }) => {
+      const opinions = opinion === null ? [] : [opinion]
+      return judgeForThread({ traits, rules, opinions, mode: undefined }, thread.permissions)
+    },
     runPrompt: async ({ name }) =>
       errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),
   })

@@ -8,6 +8,8 @@ import {
   json,
   jsonBody,
   pageQuery,
+  recordedDecision,
+  wholeNumber,
   readRefusals,
   refusals,
   security,
@@ -82,7 +84,30 @@ const respond = createRoute({
   },
 })
 
-/** Adds the routes that list the requests of threads and answer them. */
+const decisions = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/decisions',
+  operationId: 'listDecisions',
+  summary:
+    'What was decided about the calls of a thread, newest last: each call that was executed, denied or waits has one.',
+  request: {
+    params: threadParams,
+    query: z.strictObject({
+      toolCallId: z.string().optional().openapi({ description: 'Only that about this call.' }),
+      limit: wholeNumber(1, LIMITS.longestPage),
+    }),
+  },
+  responses: {
+    200: json(
+      'The decisions.',
+      z.object({ decisions: z.array(recordedDecision).readonly() }).openapi('Decisions'),
+    ),
+    ...readRefusals,
+  },
+})
+
+/** Adds the routes that list the requests of threads and answer them, and that list decisions. */
 export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(list, async (context) => {
     const { cursor, limit, account: asked, ...rest } = context.req.valid('query')
@@ -96,6 +121,11 @@ export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): vo
   app.openapi(read, async (context) => {
     const { threadId, requestId } = context.req.valid('param')
     return context.json(await client.get(threadId).request(requestId), 200)
+  })
+  app.openapi(decisions, async (context) => {
+    const { threadId } = context.req.valid('param')
+    const options = withoutUndefined(context.req.valid('query'))
+    return context.json({ decisions: await client.get(threadId).decisions(options) }, 200)
   })
   app.openapi(respond, async (context) => {
     const { threadId, requestId } = context.req.valid('param')

@@ -8,6 +8,7 @@ import { threadIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
   givenMessage,
   json,
+  fields,
   jsonBody,
   key,
   pageQuery,
@@ -40,6 +41,18 @@ const newThread = z
     env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
     tags: z.array(name).max(LIMITS.startNames).optional(),
     title: z.string().max(500).optional(),
+    permissions: z
+      .record(z.string(), z.union([z.enum(['allow', 'require_approval', 'deny']), z.boolean(), fields]))
+      .optional()
+      .openapi({
+        description: 'Rules by capability. They can only make those of worker and agent stricter.',
+      }),
+    // Not `auto` and `bypass`, which answer in the place of a person.
+    permissionMode: z.enum(['default', 'untrusted', 'on_request', 'on_failure', 'never', 'plan']).optional(),
+    interactive: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'False: a call that needs an approval is denied at once.' }),
   })
   .openapi('NewThread')
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
+import type { PermissionDecision } from '../../policy/judge.js'
 import type { ToolCallEntry } from '../../protocol/message.js'
 import type { QueueMessage, QueueTool } from '../../protocol/messages.js'
 import { readReports } from '../reopen/reopened-children.js'
@@ -39,6 +40,8 @@ interface ListRequests {
 export interface ListedRequest {
   readonly request: PendingRecord
   readonly arguments: string | null
+  /** Why a person is asked about the call. */
+  readonly decision: PermissionDecision | null
 }
 
 /** One page of requests that can be answered, oldest first; `next` is null on the last one. */
@@ -55,7 +58,7 @@ export async function listRequests(
         .onRef('tool_calls.id', '=', 'pending.call_id'),
     )
     .selectAll('pending')
-    .select('tool_calls.arguments')
+    .select(['tool_calls.arguments', 'tool_calls.decision'])
     // A literal, not a parameter: otherwise SQLite would not use the partial index of open requests.
     .where('pending.status', '=', sql.lit('open'))
     // T8: a thread that is to be terminated takes no answers, even if requests are open.
@@ -81,9 +84,11 @@ export async function listRequests(
     .orderBy('pending.id')
     .limit(limit + 1)
     .execute()
-  const requests = rows.slice(0, limit).map(({ arguments: args, ...row }) => ({
+  const requests = rows.slice(0, limit).map(({ arguments: args, decision, ...row }) => ({
     request: requestFromRow(row),
     arguments: args,
+    // Written by `recordDecision`: the store's boundary.
+    decision: decision === null ? null : (JSON.parse(decision) as PermissionDecision),
   }))
   const last = requests.at(-1)?.request
   const more = rows.length > limit && last !== undefined

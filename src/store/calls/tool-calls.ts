@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
+import type { PermissionDecision } from '../../policy/judge.js'
 import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -18,18 +19,30 @@ export interface SessionCall {
   readonly attachments: readonly AttachmentRef[]
 }
 
-type Columns = { side: Side; status: ToolCallStatus; session: SessionCall | null }
+type Columns = {
+  side: Side
+  status: ToolCallStatus
+  session: SessionCall | null
+  decision: PermissionDecision | null
+}
 
 export type ToolCallRecord = Decoded<Selectable<Schema['tool_calls']>, Columns>
 
 /** Columns that are left out have the values of an open call. */
 type NewToolCall = Omit<
   ToolCallRecord,
-  'status' | 'error_code' | 'parent_call_id' | 'result_message_id' | 'session' | 'started_at' | 'finished_at'
+  | 'status'
+  | 'error_code'
+  | 'parent_call_id'
+  | 'result_message_id'
+  | 'session'
+  | 'decision'
+  | 'started_at'
+  | 'finished_at'
 > &
   Partial<ToolCallRecord>
 
-const codec = rowCodec<Selectable<Schema['tool_calls']>, Columns>({ json: ['session'] })
+const codec = rowCodec<Selectable<Schema['tool_calls']>, Columns>({ json: ['session', 'decision'] })
 
 export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
   if (calls.length === 0) return
@@ -87,18 +100,89 @@ export async function adoptToolCall(
     .execute()
 }
 
-/** Records the time of the first start. */
+interface StartedToolCall {
+  readonly threadId: string
+  readonly callId: string
+  readonly now: Micros
+  /** Null: the row has it. */
+  readonly decision: PermissionDecision | null
+}
+
+/** Records the time of the first start, and the decision that allowed it. */
 export async function startToolCall(
   tx: Writer,
-  { threadId, callId, now }: { readonly threadId: string; readonly callId: string; readonly now: Micros },
+  { threadId, callId, now, decision }: StartedToolCall,
 ): Promise<void> {
   const starting = tx
     .updateTable('tool_calls')
-    .set({ started_at: now })
+    .set(codec.toRow({ started_at: now, ...(decision === null ? {} : { decision }) }))
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .where('started_at', 'is', null)
   pipeline(tx, starting.execute())
+}
+
+interface DecidedToolCall {
+  readonly threadId: string
+  readonly callId: string
+  readonly decision: PermissionDecision
+}
+
+/** Records the decision about a call that does not begin, or not yet. */
+export async function recordDecision(
+  tx: Writer,
+  { threadId, callId, decision }: DecidedToolCall,
+): Promise<void> {
+  await tx
+    .updateTable('tool_calls')
+    .set(codec.toRow({ decision }))
+    .where('thread_id', '=', threadId)
+    .where('id', '=', callId)
+    .execute()
+}
+
+/** Whether a call of the same name has failed in the run, or nobody knows how it ended. */
+export async function hasFailedCall(
+  db: Reader,
+  { thread_id: threadId, run, name }: Pick<ToolCallRecord, 'thread_id' | 'run' | 'name'>,
+): Promise<boolean> {
+  const failed = await db
+    .selectFrom('tool_calls')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('run', '=', run)
+    .where('name', '=', name)
+    .where('status', 'in', ['failed', 'unknown'])
+    .executeTakeFirst()
+  return failed !== undefined
+}
+
+interface DecidedCalls {
+  readonly threadId: string
+  /** Only that call. */
+  readonly callId?: string | undefined
+  readonly limit: number
+}
+
+/** The newest calls of a thread about which was decided, the oldest of them first. */
+export async function listDecidedCalls(
+  db: Reader,
+  { threadId, callId, limit }: DecidedCalls,
+): Promise<readonly ToolCallRecord[]> {
+  let query = db
+    .selectFrom('tool_calls')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('decision', 'is not', null)
+  if (callId !== undefined) query = query.where('id', '=', callId)
+  const rows = await query
+    .orderBy('run', 'desc')
+    .orderBy('step', 'desc')
+    .orderBy('call_index', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.toReversed().map(codec.fromRow)
 }
 
 interface FinishedToolCall {

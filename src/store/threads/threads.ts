@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { ThreadPermissions } from '../../policy/judge.js'
 import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -23,6 +24,7 @@ type Columns = {
   resumable: boolean
   snapshot: unknown
   settled: SettledState | null
+  permissions: ThreadPermissions | null
 }
 
 /** The row of a thread; `snapshot` is the recorded snapshot. */
@@ -36,7 +38,7 @@ export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
-  json: ['tags', 'snapshot', 'settled'],
+  json: ['tags', 'snapshot', 'settled', 'permissions'],
   flags: ['resumable'],
 })
 
@@ -72,6 +74,28 @@ async function insertTags(tx: Writer, threadId: string, tags: readonly string[])
 export async function findThread(db: Reader, id: string): Promise<ThreadRecord | null> {
   const row = await db.selectFrom('threads').selectAll().where('id', '=', id).executeTakeFirst()
   return row === undefined ? null : codec.fromRow(row)
+}
+
+/**
+ * The columns of a thread's row that a step needs. The snapshot is not among them: it is large, and written at run ends.
+ */
+const STEP_COLUMNS = [
+  'agent',
+  'parent_thread_id',
+  'depth',
+  'last_activity_at',
+  'terminate_requested_at',
+  'permissions',
+] as const
+
+export type ThreadOfStep = Pick<ThreadRecord, (typeof STEP_COLUMNS)[number]>
+
+export async function findThreadForStep(db: Reader, id: string): Promise<ThreadOfStep | null> {
+  const row = await db.selectFrom('threads').select(STEP_COLUMNS).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) return null
+  const { permissions } = row
+  // Written by `insertThread`: the store's boundary.
+  return { ...row, permissions: permissions === null ? null : (JSON.parse(permissions) as ThreadPermissions) }
 }
 
 /** Returns false if there is no such thread. */

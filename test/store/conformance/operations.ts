@@ -135,8 +135,11 @@ export function operationConformance(withStore: WithStore): void {
     'T4: a call gets one outcome',
     withStore(async (store) => {
       await store.write((tx) => insertToolCalls(tx, [toolCall('a', 1, 1, 0)]))
-      await store.write((tx) => startToolCall(tx, { threadId: 't', callId: 'a', now: NOW }))
-      await store.write((tx) => startToolCall(tx, { threadId: 't', callId: 'a', now: NOW + 9 }))
+      const decision = { decision: 'allowed', source: 'default' } as const
+      await store.write((tx) => startToolCall(tx, { threadId: 't', callId: 'a', now: NOW, decision }))
+      await store.write((tx) =>
+        startToolCall(tx, { threadId: 't', callId: 'a', now: NOW + 9, decision: null }),
+      )
       const session = { kind: 'stop' as const, message: 'done', attachments: [] }
       const end = { threadId: 't', callId: 'a', resultMessageId: 'r', session, now: NOW + 1 }
       const finishAs = (status: 'succeeded' | 'interrupted') =>
@@ -150,6 +153,7 @@ export function operationConformance(withStore: WithStore): void {
         error_code: null,
         result_message_id: 'r',
         session,
+        decision,
         started_at: NOW,
         finished_at: NOW + 1,
       })

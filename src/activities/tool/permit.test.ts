@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+
+import type { OperationRecord } from '../../store/operations.js'
+import type { Permissions } from '../../policy/permissions.js'
+import { judgeInPlace, permitOfTool } from './permit.js'
+
+const IN_PLACE = {
+  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
+  ...{ signal: new AbortController().signal, input: {} as never },
+} as const
+
+test('a call in place is judged by the rules of the worker and the check of its tool', async () => {
+  const opinion = { source: 'tool', effect: 'require_approval' } as const
+  const judged = (permissions: Permissions, given: typeof opinion | null) =>
+    judgeInPlace({ permissions } as never, { ...IN_PLACE, opinion: given })
+  expect(await judged({ a: 'deny' }, opinion)).toMatchObject({ decision: 'denied', source: 'worker' })
+  expect(await judged({ a: 'allow' }, opinion)).toMatchObject({ decision: 'asked', source: 'tool' })
+  expect(await judged({}, null)).toMatchObject({ decision: 'allowed', source: 'default' })
+})
+
+describe('a call of a function', () => {
+  /** No check of the tool may run, so nothing else is read. */
+  const permitOf = (operation: Partial<OperationRecord> | null, more: object = {}) => {
+    const needsApproval = (): never => {
+      throw new Error('Expected no question.')
+    }
+    const asking = { operation, input: more, tool: { needsApproval, capabilities: ['a'] }, args: {} }
+    return permitOfTool({} as never, asking as never)
+  }
+
+  test('that has begun is not judged again', async () => {
+    expect(await permitOf({ state: 'started' })).toBeNull()
+  })
+
+  test('whose activity has failed is not judged: its code does not run', async () => {
+    expect(await permitOf(null, { failed: true })).toBeNull()
+  })
+
+  test('that waits is judged by the answer alone', async () => {
+    expect(await permitOf({ state: 'waiting' })).toMatchObject({
+      traits: { capabilities: ['a'] },
+      opinions: [],
+    })
+  })
+})

@@ -1,0 +1,83 @@
+/**
+ * The action that a policy judges: a call of a tool, agent or prompt, after its arguments were checked and before it has an
+ * effect. A policy knows of an action only what stands here.
+ */
+import type { JsonObject } from '../protocol/values.js'
+import type { Effect } from './permissions.js'
+
+/** What is lost or hard to take back, for a person who decides and for the record. */
+export interface DestructiveFacts {
+  /** What the call changes, and for whom. */
+  readonly impact: string
+  /** How to take it back, if that is possible. */
+  readonly undo?: string
+}
+
+/** What a definition says about all of its calls. */
+export interface ActionTraits {
+  /**
+   * The authority that a call needs, such as `orders.refund`: names of your own, which rules refer to. A name says what may be done
+   * and not by which tool.
+   */
+  readonly capabilities?: readonly string[]
+  /** True if a call changes nothing outside. @default false */
+  readonly readOnly?: boolean
+  /** True, or the facts, if a call destroys something or is hard to take back. @default false */
+  readonly destructive?: boolean | DestructiveFacts
+}
+
+/** Returns what is wrong with the value of `destructive`; undefined is none. */
+export function destructiveProblem(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'boolean') return undefined
+  const facts = Object.entries(typeof value === 'object' && value !== null ? value : { value })
+  const isText = (text: unknown): boolean => typeof text === 'string' && text.trim() !== ''
+  const isKnown = facts.every(([name, text]) => (name === 'impact' || name === 'undo') && isText(text))
+  const hasImpact = facts.some(([name]) => name === 'impact')
+  return isKnown && hasImpact
+    ? undefined
+    : 'expected true, false or { impact, undo }, texts that are not blank'
+}
+
+/** The kinds of calls that are judged. */
+export type ActionKind = 'tool' | 'prompt' | 'hand_off' | 'subagent' | 'subagent_message'
+
+/** A call, as policies and people see it. */
+export interface Action {
+  /** The id of the call, which is stable over all attempts. */
+  readonly id: string
+  readonly kind: ActionKind
+  /** The name that was called. */
+  readonly name: string
+  /** The checked arguments, with defaults applied. */
+  readonly arguments: JsonObject
+  readonly capabilities: readonly string[]
+  readonly readOnly: boolean
+  readonly destructive: boolean | DestructiveFacts
+}
+
+/** For whom and where an action would be done. */
+export interface ActionContext {
+  readonly threadId: string
+  /** The root of the thread's tree. */
+  readonly rootThreadId: string
+  readonly agent: string
+  readonly account: string | null
+  readonly userId: string | null
+  readonly tags: readonly string[]
+  readonly run: number
+  readonly step: number
+}
+
+/** The answer of a policy function: an effect, or one with the reason that stands in the record. */
+export type PolicyAnswer = Effect | boolean | { readonly effect: Effect; readonly reason?: string }
+
+/**
+ * Judges an action by its arguments and its context. It can make the effect of rules stricter and never weaker. If it throws, does
+ * not answer within 30 seconds or answers something else, the action is denied.
+ */
+export type Policy = (action: Action, context: ActionContext) => PolicyAnswer | Promise<PolicyAnswer>
+
+/** Declares a policy function for the option `policy` of a worker. */
+export function definePolicy(policy: Policy): Policy {
+  return policy
+}

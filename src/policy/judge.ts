@@ -1,0 +1,180 @@
+/**
+ * The decision about an action: from the effects that its sources demand, the mode, and whether a person can be asked.
+ * Owns: the modes, the decision and its record.
+ * Does not own: rules (`permissions.ts`), and the request to a person (`activities/tool/permission.ts`).
+ * Invariants: a `deny` always wins; a mode that asks nobody can allow what needs an approval only if it is `bypass`.
+ */
+import type { PermissionOutcome, PermissionSource } from '../protocol/event-codes.js'
+import type { ActionTraits, DestructiveFacts } from './action.js'
+import { isStricter, rulesFor } from './permissions.js'
+import type { Effect, Permissions } from './permissions.js'
+
+/**
+ * How a thread treats what its rules leave open:
+ * - `default`: rules, tools and the policy decide.
+ * - `untrusted`: a person approves all that is not `readOnly`.
+ * - `on_request`: a person approves what is `destructive`.
+ * - `on_failure`: a person approves a call of a tool of which a call has failed in the same run.
+ * - `never`: nobody is asked; what needs an approval is denied.
+ * - `plan`: only what is `readOnly` is done.
+ * - `auto`: an `allow` of the policy function answers what rules or a tool want approved.
+ * - `bypass`: nobody is asked; what needs an approval is done.
+ * None of them allows what is denied.
+ */
+export type PermissionMode = keyof typeof MODES
+
+type ModeEffect = (action: Pick<Judged, 'traits' | 'hasFailed'>) => Effect
+
+/** What each mode demands of an action by itself. */
+const MODES = {
+  default: () => 'allow',
+  untrusted: ({ traits }) => (traits.readOnly === true ? 'allow' : 'require_approval'),
+  on_request: ({ traits }) => (isDestructive(traits) ? 'require_approval' : 'allow'),
+  on_failure: ({ hasFailed }) => (hasFailed ? 'require_approval' : 'allow'),
+  never: () => 'allow',
+  plan: ({ traits }) => (traits.readOnly === true ? 'allow' : 'deny'),
+  auto: () => 'allow',
+  bypass: () => 'allow',
+} as const satisfies Readonly<Record<string, ModeEffect>>
+
+/** The names of all modes. */
+export const PERMISSION_MODES = Object.keys(MODES) as readonly PermissionMode[]
+
+function isDestructive({ destructive = false }: ActionTraits): boolean {
+  return destructive !== false
+}
+
+/** What a thread is created with, and its subagents inherit. */
+export interface ThreadPermissions {
+  /** Rules of the thread. They can make those of worker and agent stricter, and never weaker. */
+  readonly permissions?: Permissions
+  /** @default that of the worker */
+  readonly mode?: PermissionMode
+  /** False: nobody can be asked, so a call that needs an approval is denied at once. @default true */
+  readonly interactive?: boolean
+}
+
+/** What decided. `default`: nothing was said about the call; `person`: the answer to a request. */
+type DecisionSource = PermissionSource | 'default' | 'person'
+
+/** What one source demands of an action. */
+export interface Opinion {
+  readonly source: DecisionSource
+  readonly effect: Effect
+  readonly reason?: string
+}
+
+/** Rules with their source. */
+export interface SourceRules {
+  readonly source: 'worker' | 'agent' | 'thread'
+  readonly permissions: Permissions
+}
+
+export interface Judged {
+  readonly traits: ActionTraits
+  readonly rules: readonly SourceRules[]
+  /** Of the tool's own check and of the policy function. */
+  readonly opinions: readonly Opinion[]
+  readonly mode: PermissionMode
+  /** False: nobody can be asked. */
+  readonly interactive: boolean
+  /** A call of the same name has failed in the run. */
+  readonly hasFailed: boolean
+}
+
+/** What is known about a call apart from its thread. */
+export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
+  /** Of the worker, for threads that have none of their own. */
+  readonly mode: PermissionMode | undefined
+}
+
+/** Decides by what the sources say, and by the permissions of the thread. */
+export function judgeForThread(
+  { mode: fallback = 'default', ...sources }: Sources,
+  ofThread: ThreadPermissions | null,
+  hasFailed = false,
+): PermissionDecision {
+  const { permissions = {}, mode = fallback, interactive = true } = ofThread ?? {}
+  const rules = [...sources.rules, { source: 'thread', permissions } as const]
+  return judge({ ...sources, rules, mode, interactive, hasFailed })
+}
+
+/** The record of a decision, which each executed call has. Fields that say nothing are left out. */
+export interface PermissionDecision {
+  readonly decision: PermissionOutcome
+  /** What decided: the strictest of the sources, or what answered in the place of a person. */
+  readonly source: DecisionSource
+  readonly reason?: string
+  /** The rules that demanded the effect, each as `source:rule`. */
+  readonly rules?: readonly string[]
+  /** The mode, unless it is `default`. */
+  readonly mode?: PermissionMode
+  readonly capabilities?: readonly string[]
+  readonly destructive?: true | DestructiveFacts
+  /** The request that asked a person. */
+  readonly requestId?: string
+  /** The person that answered, as the caller names them. */
+  readonly by?: string
+}
+
+/** The decision about a call that nothing is said about. */
+export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', source: 'default' }
+
+/** Decides about an action. Pure: the same facts give the same decision. */
+export function judge(judged: Judged): PermissionDecision {
+  const { traits, mode, interactive } = judged
+  const { effect, source, reason, rules } = strictest(judged)
+  const known = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(rules.length === 0 ? {} : { rules }),
+    ...factsOf(traits, mode),
+  }
+  if (effect !== 'require_approval')
+    return { decision: effect === 'deny' ? 'denied' : 'allowed', source, ...known }
+  if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
+  if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }
+  if (mode === 'never') return { decision: 'denied', source: 'mode', ...known }
+  if (!interactive) return { decision: 'denied', source: 'not_interactive', ...known }
+  return { decision: 'asked', source, ...known }
+}
+
+function isAllowedByPolicy({ opinions }: Judged): boolean {
+  return opinions.some(({ source, effect }) => source === 'policy' && effect === 'allow')
+}
+
+/** Every record of a decision has these, also where the mode asks nobody. */
+function factsOf(
+  { capabilities = [], destructive = false }: ActionTraits,
+  mode: PermissionMode,
+): Pick<PermissionDecision, 'mode' | 'capabilities' | 'destructive'> {
+  return {
+    ...(mode === 'default' ? {} : { mode }),
+    ...(capabilities.length === 0 ? {} : { capabilities }),
+    ...(destructive === false ? {} : { destructive }),
+  }
+}
+
+interface Strictest extends Opinion {
+  readonly rules: readonly string[]
+}
+
+/** The strictest effect of all sources; of equal ones that of the first source. */
+function strictest({ traits, rules, opinions, mode, hasFailed }: Judged): Strictest {
+  const applied = rules.flatMap(({ source, permissions }) =>
+    rulesFor(permissions, traits.capabilities ?? []).map((rule) => ({ source, ...rule })),
+  )
+  const ofMode: Opinion = { source: 'mode', effect: MODES[mode]({ traits, hasFailed }) }
+  const all: readonly Opinion[] = [...applied, ...opinions, ...(ofMode.effect === 'allow' ? [] : [ofMode])]
+  const first: Opinion = { source: 'default', effect: 'allow' }
+  const winner = all.reduce(
+    (best, one) => (best === first || isStricter(one.effect, best.effect) ? one : best),
+    first,
+  )
+  const { source, effect, reason } = winner
+  return {
+    source,
+    effect,
+    ...(reason === undefined ? {} : { reason }),
+    rules: applied.filter((rule) => rule.effect === effect).map((rule) => `${rule.source}:${rule.rule}`),
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+
+import { seededRandom } from '../../test/support/seeded-random.js'
+import { judge } from './judge.js'
+import { capabilityProblem, covers, isStricter, permissionsProblem, rulesFor } from './permissions.js'
+import type { Effect, Permissions } from './permissions.js'
+
+describe('rules about capabilities', () => {
+  test.each([
+    ['orders.refund', 'orders.refund', true],
+    ['orders.*', 'orders.refund', true],
+    ['orders.*', 'orders.refund.large', true],
+    ['orders.*', 'orders', false],
+    ['orders.*', 'ordersrefund', false],
+    ['orders', 'orders.refund', false],
+    ['*', 'anything', true],
+  ])('PL-CAP.1 the rule "%s" and the capability "%s": %s', (rule, capability, expected) => {
+    expect(covers(rule, capability)).toBe(expected)
+  })
+
+  test.each([
+    ['allow', 'allow'],
+    ['require_approval', 'require_approval'],
+    ['deny', 'deny'],
+    [true, 'allow'],
+    [false, 'deny'],
+    [{ paths: ['file:///workspace'] }, 'allow'],
+  ] as const)('PL-RC.7 the value %j is %s', (value, effect) => {
+    expect(rulesFor({ 'fs.read': value }, ['fs.read'])).toEqual([{ rule: 'fs.read', effect }])
+  })
+
+  test('PL-CAP.2 deny is stricter than require_approval, which is stricter than allow', () => {
+    const pairs = [
+      ['deny', 'require_approval'],
+      ['require_approval', 'allow'],
+      ['deny', 'allow'],
+    ] as const
+    for (const [one, other] of pairs)
+      expect([isStricter(one, other), isStricter(other, one)]).toEqual([true, false])
+  })
+
+  test('PL-LC.5 any names are capabilities, and PL-CAP.3 none is the name of a tool', () => {
+    for (const name of ['a', 'x-ray.ns_2', 'one.two.three.four'])
+      expect(capabilityProblem(name)).toBeUndefined()
+  })
+
+  test.each([
+    ['', '""'],
+    ['a..b', '"a..b"'],
+    ['a.*', '"a.*"'],
+    ['with space', '"with space"'],
+    ['x'.repeat(201), `"${'x'.repeat(60)}"`],
+    [7, '7'],
+    [null, 'null'],
+  ])('a capability %j is refused', (name, shown) => {
+    expect(capabilityProblem(name)).toMatch(/^expected a capability such as "orders\.refund", of at most 200/)
+    expect(capabilityProblem(name)).toContain(`got ${shown}`)
+  })
+
+  test.each([
+    [[], "expected an object of rules such as { 'orders.*': 'require_approval' }, got an array"],
+    [null, "expected an object of rules such as { 'orders.*': 'require_approval' }, got null"],
+    [{ 'a*': 'allow' }, 'expected a capability, "namespace.*" or "*" as the key of a rule, got "a*"'],
+    [{ 'a.**': 'allow' }, 'expected a capability, "namespace.*" or "*" as the key of a rule, got "a.**"'],
+    [
+      { a: 'ask' },
+      'expected "allow", "require_approval", "deny", true, false or an object for "a", got "ask"',
+    ],
+    [{ a: null }, 'expected "allow", "require_approval", "deny", true, false or an object for "a", got null'],
+    [
+      Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`c${index}`, true])),
+      'expected at most 1000 rules, got 1001',
+    ],
+  ])('rules that are wrong are refused: %#', (permissions, problem) => {
+    expect(permissionsProblem(permissions)).toBe(problem)
+  })
+})
+
+/** What 2,000 generated rule sets are compared with: it knows the rules of the seed and nothing of the code. */
+function oracle(sources: readonly Permissions[], capabilities: readonly string[]): Effect {
+  let answer: Effect = 'allow'
+  for (const rules of sources)
+    for (const key of Object.keys(rules))
+      for (const capability of capabilities) {
+        const namespace = key.slice(0, key.length - 1)
+        const isAbout =
+          key === '*' || key === capability || (key.endsWith('.*') && capability.indexOf(namespace) === 0)
+        if (!isAbout) continue
+        const value = rules[key]
+        if (value === 'deny' || value === false) return 'deny'
+        if (value === 'require_approval') answer = 'require_approval'
+      }
+  return answer
+}
+
+const NAMES = ['a', 'a.b', 'a.b.c', 'b', 'b.c', 'ab', 'ab.c'] as const
+const KEYS = [...NAMES, '*', 'a.*', 'a.b.*', 'b.*'] as const
+const VALUES = ['allow', 'deny', 'require_approval', true, false, { any: 1 }] as const
+const MEANING = { allowed: 'allow', asked: 'require_approval', denied: 'deny' } as const
+
+describe('rules of several sources', () => {
+  test('PL-CAP.2 PL-RC.8 2,000 generated rule sets equal the oracle', () => {
+    const random = seededRandom(24)
+    const rules = (): Permissions =>
+      Object.fromEntries(
+        Array.from({ length: random.below(3) }, () => [random.pick(KEYS), random.pick(VALUES)]),
+      )
+    const seen = new Set<Effect>()
+    for (let round = 0; round < 2_000; round += 1) {
+      const [worker, agent, thread] = [rules(), rules(), rules()]
+      const capabilities = Array.from({ length: random.below(3) }, () => random.pick(NAMES))
+      const { decision } = judge({
+        traits: { capabilities },
+        rules: [
+          { source: 'worker', permissions: worker },
+          { source: 'agent', permissions: agent },
+          { source: 'thread', permissions: thread },
+        ],
+        opinions: [],
+        mode: 'default',
+        interactive: true,
+        hasFailed: false,
+      })
+      const expected = oracle([worker, agent, thread], capabilities)
+      expect(MEANING[decision], JSON.stringify({ worker, agent, thread, capabilities })).toBe(expected)
+      seen.add(expected)
+    }
+    expect([...seen].toSorted()).toEqual(['allow', 'deny', 'require_approval'])
+  })
+})
