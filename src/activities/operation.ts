@@ -173,13 +173,15 @@ export function previousHold(operation: OperationRecord, now: Micros): HeldOpera
 export async function postpone(
   tx: Writer,
   { threadId, id, operation }: Unfinished,
-  { kind, place, now }: Pick<Beginning, 'kind' | 'place' | 'now'>,
+  { kind, place, now, detail = null }: Pick<Beginning, 'kind' | 'place' | 'now' | 'detail'>,
 ): Promise<void> {
   const state = 'waiting'
   const attempt = (operation?.attempt ?? 0) + 1
   if (operation === null)
-    await insertOperation(tx, { thread_id: threadId, id, kind, ...place, state, attempt, started_at: now })
-  else await takeOperation(tx, { threadId, id, attempt, state })
+    await insertOperation(tx, {
+      ...{ thread_id: threadId, id, kind, ...place, state, attempt, detail, started_at: now },
+    })
+  else await takeOperation(tx, { threadId, id, attempt, state, detail })
 }
 
 /**
@@ -305,19 +307,13 @@ export async function unstoredFacts(
   return [...unstored, ...facts]
 }
 
-/**
- * As `unstoredFacts`, for the second transaction of an activity, whose first one may have stored the facts of this input or not.
- */
-export function factsNotStoredYet(
+/** As `unstoredFacts`, for the second transaction of an operation: without those that the first one stored. */
+export async function factsNotStoredYet(
   db: Reader,
-  {
-    now,
-    facts,
-    unansweredFacts = [],
-    ...input
-  }: Pick<ActivityInput, 'threadId' | 'now' | 'facts' | 'unansweredFacts'>,
+  input: Pick<ActivityInput, 'threadId' | 'facts' | 'unansweredFacts'>,
+  held: Detailed,
 ): Promise<readonly Fact[]> {
-  return unstoredFacts(db, { ...input, facts: [], unansweredFacts: [...unansweredFacts, { now, facts }] })
+  return newFacts(await unstoredFacts(db, input), held)
 }
 
 /** The part of a row's detail that identifies the facts stored with its answer: a short digest of each. */

@@ -1,6 +1,5 @@
 /**
- * The action that a policy judges: a call of a tool, agent or prompt, after its arguments were checked and before it has an
- * effect. A policy knows of an action only what stands here.
+ * The action that a policy judges: a call of a tool, agent or prompt before it has an effect. A policy knows of an action only what stands here.
  */
 import type { JsonObject } from '../protocol/values.js'
 import type { Effect } from './permissions.js'
@@ -48,7 +47,7 @@ export interface Action {
   readonly kind: ActionKind
   /** The name that was called. */
   readonly name: string
-  /** The checked arguments, with defaults applied. */
+  /** Those of a tool are checked, with defaults applied; those of an agent or a prompt are as the model wrote them. */
   readonly arguments: JsonObject
   readonly capabilities: readonly string[]
   readonly readOnly: boolean

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import type { ActionTraits } from './action.js'
 import { judge, judgeForThread, PERMISSION_MODES } from './judge.js'
-import type { Judged, PermissionDecision } from './judge.js'
+import type { Judged, PermissionDecision, PermissionMode } from './judge.js'
 
 const READS: ActionTraits = { readOnly: true }
 const WRITES: ActionTraits = {}
@@ -10,9 +10,14 @@ const DESTROYS: ActionTraits = {
   destructive: { impact: 'The order is gone.', undo: 'Restore it from the archive.' },
 }
 
-function decide(traits: ActionTraits, given: Partial<Judged> = {}): PermissionDecision {
+interface Given extends Partial<Judged> {
+  /** The only one that is set. */
+  readonly mode?: PermissionMode
+}
+
+function decide(traits: ActionTraits, { mode = 'default', ...given }: Given = {}): PermissionDecision {
   return judge({
-    ...{ traits, rules: [], opinions: [], mode: 'default', interactive: true, hasFailed: false },
+    ...{ traits, rules: [], opinions: [], modes: [mode], interactive: true, hasFailed: false },
     ...given,
   })
 }
@@ -35,7 +40,7 @@ describe('modes', () => {
   test('AR-PS.2 on_failure asks for a call of a tool that has failed', () => {
     const decisions = [READS, WRITES].map((traits) => decide(traits, { mode: 'on_failure', hasFailed: true }))
     expect(decisions).toEqual([
-      { decision: 'asked', source: 'mode', mode: 'on_failure' },
+      { decision: 'allowed', source: 'default', mode: 'on_failure' },
       { decision: 'asked', source: 'mode', mode: 'on_failure' },
     ])
   })
@@ -139,7 +144,12 @@ describe('the permissions of a thread', () => {
     ['bypass', null, 'allowed'],
     ['bypass', {}, 'allowed'],
     ['bypass', { mode: 'never' }, 'denied'],
-    ['never', { mode: 'default' }, 'asked'],
+    ['never', { mode: 'default' }, 'denied'],
+    ['never', { mode: 'bypass' }, 'denied'],
+    ['default', { mode: 'bypass' }, 'allowed'],
+    ['bypass', { mode: 'default' }, 'asked'],
+    ['plan', { mode: 'bypass' }, 'denied'],
+    ['untrusted', { mode: 'plan' }, 'denied'],
     [undefined, { interactive: false }, 'denied'],
     [undefined, { permissions: { '*': 'deny' } }, 'asked'],
   ] as const)('the mode %s of the worker and %j: %s', (mode, ofThread, decision) => {

@@ -2,7 +2,7 @@
  * The decision about an action: from the effects that its sources demand, the mode, and whether a person can be asked.
  * Owns: the modes, the decision and its record.
  * Does not own: rules (`permissions.ts`), and the request to a person (`activities/tool/permission.ts`).
- * Invariants: a `deny` always wins; a mode that asks nobody can allow what needs an approval only if it is `bypass`.
+ * Invariants: a `deny` always wins; what needs an approval runs without one only by `bypass`, or by the policy function with `auto`.
  */
 import type { PermissionOutcome, PermissionSource } from '../protocol/event-codes.js'
 import type { ActionTraits, DestructiveFacts } from './action.js'
@@ -14,7 +14,7 @@ import type { Effect, Permissions } from './permissions.js'
  * - `default`: rules, tools and the policy decide.
  * - `untrusted`: a person approves all that is not `readOnly`.
  * - `on_request`: a person approves what is `destructive`.
- * - `on_failure`: a person approves a call of a tool of which a call has failed in the same run.
+ * - `on_failure`: a person approves what is not `readOnly`, once a call of the same name has failed in the run.
  * - `never`: nobody is asked; what needs an approval is denied.
  * - `plan`: only what is `readOnly` is done.
  * - `auto`: an `allow` of the policy function answers what rules or a tool want approved.
@@ -30,7 +30,8 @@ const MODES = {
   default: () => 'allow',
   untrusted: ({ traits }) => (traits.readOnly === true ? 'allow' : 'require_approval'),
   on_request: ({ traits }) => (isDestructive(traits) ? 'require_approval' : 'allow'),
-  on_failure: ({ hasFailed }) => (hasFailed ? 'require_approval' : 'allow'),
+  on_failure: ({ traits, hasFailed }) =>
+    hasFailed && traits.readOnly !== true ? 'require_approval' : 'allow',
   never: () => 'allow',
   plan: ({ traits }) => (traits.readOnly === true ? 'allow' : 'deny'),
   auto: () => 'allow',
@@ -44,11 +45,13 @@ function isDestructive({ destructive = false }: ActionTraits): boolean {
   return destructive !== false
 }
 
-/** What a thread is created with, and its subagents inherit. */
+/**
+ * What a thread is created with, and its subagents inherit. Its mode can demand more than that of the worker. `auto` and `bypass` answer
+ * for a person in this thread, unless the worker's mode is `never`.
+ */
 export interface ThreadPermissions {
   /** Rules of the thread. They can make those of worker and agent stricter, and never weaker. */
   readonly permissions?: Permissions
-  /** @default that of the worker */
   readonly mode?: PermissionMode
   /** False: nobody can be asked, so a call that needs an approval is denied at once. @default true */
   readonly interactive?: boolean
@@ -75,7 +78,8 @@ export interface Judged {
   readonly rules: readonly SourceRules[]
   /** Of the tool's own check and of the policy function. */
   readonly opinions: readonly Opinion[]
-  readonly mode: PermissionMode
+  /** Of the worker and of the thread, those that are set. */
+  readonly modes: readonly PermissionMode[]
   /** False: nobody can be asked. */
   readonly interactive: boolean
   /** A call of the same name has failed in the run. */
@@ -84,19 +88,25 @@ export interface Judged {
 
 /** What is known about a call apart from its thread. */
 export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
-  /** Of the worker, for threads that have none of their own. */
+  /** Of the worker. */
   readonly mode: PermissionMode | undefined
 }
 
 /** Decides by what the sources say, and by the permissions of the thread. */
 export function judgeForThread(
-  { mode: fallback = 'default', ...sources }: Sources,
+  { mode: ofWorker, ...sources }: Sources,
   ofThread: ThreadPermissions | null,
   hasFailed = false,
 ): PermissionDecision {
-  const { permissions = {}, mode = fallback, interactive = true } = ofThread ?? {}
+  const { permissions = {}, mode, interactive = true } = ofThread ?? {}
   const rules = [...sources.rules, { source: 'thread', permissions } as const]
-  return judge({ ...sources, rules, mode, interactive, hasFailed })
+  const modes = [ofWorker, mode].filter((one) => one !== undefined)
+  return judge({ ...sources, rules, modes, interactive, hasFailed })
+}
+
+/** Whether it counts for the decision that a call of the same name has failed in the run. */
+export function looksAtFailures({ mode, traits }: Sources, ofThread: ThreadPermissions | null): boolean {
+  return traits.readOnly !== true && (mode === 'on_failure' || ofThread?.mode === 'on_failure')
 }
 
 /** The record of a decision, which each executed call has. Fields that say nothing are left out. */
@@ -122,7 +132,8 @@ export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', sou
 
 /** Decides about an action. Pure: the same facts give the same decision. */
 export function judge(judged: Judged): PermissionDecision {
-  const { traits, mode, interactive } = judged
+  const { traits, modes, interactive } = judged
+  const mode = modes.at(-1) ?? 'default'
   const { effect, source, reason, rules } = strictest(judged)
   const known = {
     ...(reason === undefined ? {} : { reason }),
@@ -131,9 +142,9 @@ export function judge(judged: Judged): PermissionDecision {
   }
   if (effect !== 'require_approval')
     return { decision: effect === 'deny' ? 'denied' : 'allowed', source, ...known }
+  if (modes.includes('never')) return { decision: 'denied', source: 'mode', ...known }
   if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
   if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }
-  if (mode === 'never') return { decision: 'denied', source: 'mode', ...known }
   if (!interactive) return { decision: 'denied', source: 'not_interactive', ...known }
   return { decision: 'asked', source, ...known }
 }
@@ -159,12 +170,19 @@ interface Strictest extends Opinion {
 }
 
 /** The strictest effect of all sources; of equal ones that of the first source. */
-function strictest({ traits, rules, opinions, mode, hasFailed }: Judged): Strictest {
+function strictest({ traits, rules, opinions, modes, hasFailed }: Judged): Strictest {
   const applied = rules.flatMap(({ source, permissions }) =>
     rulesFor(permissions, traits.capabilities ?? []).map((rule) => ({ source, ...rule })),
   )
-  const ofMode: Opinion = { source: 'mode', effect: MODES[mode]({ traits, hasFailed }) }
-  const all: readonly Opinion[] = [...applied, ...opinions, ...(ofMode.effect === 'allow' ? [] : [ofMode])]
+  const ofModes = modes.map((mode): Opinion => ({
+    source: 'mode',
+    effect: MODES[mode]({ traits, hasFailed }),
+  }))
+  const all: readonly Opinion[] = [
+    ...applied,
+    ...opinions,
+    ...ofModes.filter(({ effect }) => effect !== 'allow'),
+  ]
   const first: Opinion = { source: 'default', effect: 'allow' }
   const winner = all.reduce(
     (best, one) => (best === first || isStricter(one.effect, best.effect) ? one : best),

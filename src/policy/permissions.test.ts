@@ -49,6 +49,7 @@ describe('rules about capabilities', () => {
     ['a..b', '"a..b"'],
     ['a.*', '"a.*"'],
     ['with space', '"with space"'],
+    ['__proto__', '"__proto__"'],
     ['x'.repeat(201), `"${'x'.repeat(60)}"`],
     [7, '7'],
     [null, 'null'],
@@ -67,6 +68,19 @@ describe('rules about capabilities', () => {
       'expected "allow", "require_approval", "deny", true, false or an object for "a", got "ask"',
     ],
     [{ a: null }, 'expected "allow", "require_approval", "deny", true, false or an object for "a", got null'],
+    [
+      Promise.resolve({}),
+      "expected an object of rules such as { 'orders.*': 'require_approval' }, got object",
+    ],
+    [new Map(), "expected an object of rules such as { 'orders.*': 'require_approval' }, got object"],
+    [{ a: { since: 1n } }, 'expected rules that are JSON, got others'],
+    [{ a: { since: undefined } }, 'expected rules that are JSON, got others'],
+    [{ a: { at: new Date(0) } }, 'expected rules that are JSON, got others'],
+    [{ a: { text: 'x'.repeat(70_000) } }, 'expected rules of at most 65536 bytes of JSON, got 70017'],
+    [
+      JSON.parse('{ "__proto__": "deny" }'),
+      'expected a capability, "namespace.*" or "*" as the key of a rule, got "__proto__"',
+    ],
     [
       Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`c${index}`, true])),
       'expected at most 1000 rules, got 1001',
@@ -117,7 +131,7 @@ describe('rules of several sources', () => {
           { source: 'thread', permissions: thread },
         ],
         opinions: [],
-        mode: 'default',
+        modes: [],
         interactive: true,
         hasFailed: false,
       })

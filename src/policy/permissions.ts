@@ -4,6 +4,7 @@
  * Does not own: what an effect means for a call (`judge.ts`).
  * Invariant: another source, or another rule, can only make the effect stricter.
  */
+import { utf8Length } from '../protocol/values.js'
 import type { JsonObject } from '../protocol/values.js'
 
 /** What a rule says about an action: it may be done, a person has to approve it, or it must not be done. */
@@ -60,21 +61,59 @@ function effectOf(value: PermissionValue): Effect {
 const CAPABILITY = /^[\w-]+(\.[\w-]+)*$/
 const LONGEST_NAME = 200
 const MOST_RULES = 1_000
+const MOST_BYTES = 65_536
 
 /** Returns what is wrong with the name of a capability. */
 export function capabilityProblem(name: unknown): string | undefined {
-  if (typeof name === 'string' && name.length <= LONGEST_NAME && CAPABILITY.test(name)) return undefined
+  // JSON over HTTP loses a key of that name.
+  const isKey = typeof name === 'string' && name !== '__proto__'
+  if (isKey && name.length <= LONGEST_NAME && CAPABILITY.test(name)) return undefined
   return `expected a capability such as "orders.refund", of at most ${LONGEST_NAME} characters, got ${show(name)}`
 }
 
 /** Returns the first thing that is wrong with rules; undefined is none. */
 export function permissionsProblem(permissions: unknown): string | undefined {
   if (permissions === undefined) return undefined
-  if (typeof permissions !== 'object' || permissions === null || Array.isArray(permissions))
+  if (!isPlainObject(permissions))
     return `expected an object of rules such as { 'orders.*': 'require_approval' }, got ${show(permissions)}`
   const rules = Object.entries(permissions)
   if (rules.length > MOST_RULES) return `expected at most ${MOST_RULES} rules, got ${rules.length}`
-  return rules.map(([rule, value]) => ruleProblem(rule, value)).find((problem) => problem !== undefined)
+  const wrong = rules
+    .map(([rule, value]) => ruleProblem(rule, value))
+    .find((problem) => problem !== undefined)
+  return wrong ?? sizeProblem(permissions)
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** They are in the row of a thread, which each step reads. */
+function sizeProblem(permissions: Readonly<Record<string, unknown>>): string | undefined {
+  let text: string
+  try {
+    text = JSON.stringify(permissions)
+  } catch {
+    return 'expected rules that are JSON, got others'
+  }
+  if (!isDeepEqual(permissions, JSON.parse(text) as unknown))
+    return 'expected rules that are JSON, got others'
+  const bytes = utf8Length(text)
+  return bytes > MOST_BYTES
+    ? `expected rules of at most ${MOST_BYTES} bytes of JSON, got ${bytes}`
+    : undefined
+}
+
+function isDeepEqual(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null)
+    return one === other
+  const [keys, others] = [Object.keys(one), Object.keys(other)]
+  const isKind = Array.isArray(one) ? Array.isArray(other) : isPlainObject(one)
+  if (!isKind || keys.length !== others.length) return false
+  const fields = new Map<string, unknown>(Object.entries(other))
+  return Object.entries(one).every(([key, value]) => fields.has(key) && isDeepEqual(value, fields.get(key)))
 }
 
 function ruleProblem(rule: string, value: unknown): string | undefined {

@@ -53,6 +53,18 @@ export async function tablesReadWhole(url: string): Promise<readonly string[]> {
   return names
 }
 
+/** The calls that have begun and have no decision (PL-AC.1). */
+export async function undecidedCallsIn(url: string): Promise<readonly string[]> {
+  const calls: string[] = []
+  await administer(url, async (client) => {
+    const { rows } = await client.query<{ call: string }>(
+      "select thread_id || ' ' || id || ' ' || name as call from tool_calls where started_at is not null and decision is null",
+    )
+    calls.push(...rows.map(({ call }) => call))
+  })
+  return calls
+}
+
 /** URL of the run's server, which is started when it is first asked for. */
 export async function postgresUrl(): Promise<string> {
   const response = await fetch(inject('postgresStarter'))

@@ -94,6 +94,15 @@ async function planByName(
   return planDirectCall(registry, { binding, agent }, row.arguments)
 }
 
+/** Whether an agent that may be called here needs authority. */
+export function isAnyAgentProtected(
+  { registry }: Pick<ActivityDependencies, 'registry'>,
+  { subagents }: Pick<PromptContent, 'subagents'>,
+): boolean {
+  const registered = registry.names().agents.map((name) => registry.agent(name))
+  return [...Object.values(subagents), ...registered].some((agent) => agent?.capabilities !== undefined)
+}
+
 /** The authority that a call of an agent needs, as the prompt lists it, or as the registry has it. */
 export function capabilitiesOfAgent(
   { registry }: Pick<ActivityDependencies, 'registry'>,

@@ -38,7 +38,7 @@ import type { HeldCall } from '../tool/held-call.js'
 import { permitOfName } from '../tool/permit.js'
 import type { Permit } from '../tool/permit.js'
 import type { Redactor } from '../variables/redactor.js'
-import { capabilitiesOfAgent, planChildren, instanceCapProblem } from './child-plan.js'
+import { capabilitiesOfAgent, isAnyAgentProtected, planChildren, instanceCapProblem } from './child-plan.js'
 
 /**
  * The activity `prepareChild`: writes the rows, files, first messages and registry entries of a call's children. The
@@ -85,12 +85,11 @@ function permitOfAgent(
   dependencies: ActivityDependencies,
   { input, content, prompt }: Parameters<typeof planChildren>[2],
 ): Promise<Permit | null> {
-  const { name } = input
-  const names = name === LIFECYCLE_TOOLS.create ? Object.keys(prompt.subagents) : [name]
   return permitOfName(dependencies, {
     ...{ input, content, kind: 'subagent' },
-    isProtected: names.some((agent) => capabilitiesOfAgent(dependencies, prompt, agent) !== undefined),
-    capabilitiesOf: ({ agent }) =>
+    isProtected: isAnyAgentProtected(dependencies, prompt),
+    // The workflow does not know the name of a call that code has queued.
+    capabilitiesOf: ({ agent }, name) =>
       capabilitiesOfAgent(dependencies, prompt, name === LIFECYCLE_TOOLS.create ? agent : name),
   })
 }

@@ -16,7 +16,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { copyAttachments, missingFileProblem } from '../attachments.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { commit, finish } from '../operation.js'
-import { loadPlan } from '../plan-content.js'
+import { loadPlan, waitForDefinition } from '../plan-content.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { callHooks } from '../tool/call-hooks.js'
 import { failureResult } from '../tool/call-result.js'
@@ -29,7 +29,7 @@ import type { Permit } from '../tool/permit.js'
 import { pathsField, textField } from '../tool/tool-values.js'
 import { listEnabledNow, notEnabled } from '../variables/resolved-prompt.js'
 import type { ActivePrompt } from '../variables/resolved-prompt.js'
-import { capabilitiesOfAgent } from './child-plan.js'
+import { capabilitiesOfAgent, isAnyAgentProtected } from './child-plan.js'
 import { recordClosedChild } from './closed-child.js'
 import { nameOfChild } from './report-text.js'
 
@@ -74,15 +74,19 @@ function permitOfMessage(
 ): Promise<Permit | null> {
   const prompt = activePrompt(content, input)
   const { registry, store } = dependencies
-  const names = new Set([...Object.keys(prompt.subagents), ...registry.names().agents])
   return permitOfName(dependencies, {
     ...{ input, content, kind: 'subagent_message' },
-    isProtected: [...names].some((agent) => capabilitiesOfAgent(dependencies, prompt, agent) !== undefined),
+    isProtected: isAnyAgentProtected(dependencies, prompt),
     capabilitiesOf: async (args) => {
       const reference = referenceOf(args)
       const child =
         reference === null ? null : await store.read((db) => findChild(db, input.threadId, reference))
-      return capabilitiesOfAgent(dependencies, prompt, child?.agent)
+      if (child === null) return undefined
+      const { agent } = child
+      if (Object.hasOwn(prompt.subagents, agent) || registry.agent(agent) !== undefined)
+        return capabilitiesOfAgent(dependencies, prompt, agent)
+      waitForDefinition(`agent "${agent}"`)
+      return null
     },
   })
 }

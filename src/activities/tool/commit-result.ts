@@ -190,7 +190,7 @@ export function commitDenial(
     opening: async (tx) => {
       await recordDecision(tx, { threadId, callId, decision: denied.decision })
       return [
-        ...(await factsNotStoredYet(tx, input)),
+        ...(await factsNotStoredYet(tx, input, call.operation)),
         ...phaseFive(input, row),
         ...(response === null ? [] : await resolveRequest(tx, input, response)),
       ]

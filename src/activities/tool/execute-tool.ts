@@ -325,12 +325,16 @@ function isElsewhere({ taskQueue }: Extract<ToolPlan, { readonly kind: 'function
 
 /** A prompt outside of the plan: only code can have queued it, so it runs in place, as code does. */
 function inPlaceSubject(registry: ActivityDependencies['registry'], name: string): CallSubject {
-  const { toolDescription: description, requiredSchema } = requireDefinition(
-    registry.prompt(name),
-    `prompt '${name}'`,
-  )
+  const {
+    toolDescription: description,
+    requiredSchema,
+    capabilities = [],
+  } = requireDefinition(registry.prompt(name), `prompt '${name}'`)
   const tool: ToolDefinition = {
     description,
+    capabilities,
+    // What it does is judged by its own calls.
+    readOnly: true,
     ...(requiredSchema === undefined ? {} : { args: requiredSchema }),
     execute: (state, args) => state.invokeTool(name, args),
   }

@@ -68,10 +68,10 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
   const call = createNamedCalls({
     registry: dependencies.registry,
     caller,
-    decide({ id: callId, name, tool: traits, args, opinion }) {
+    decide({ id: callId, ...asked }) {
       const { threadId, run, step, side, agent, content, permissions, signal } = caller
       const input = { threadId, callId, run, step, side, agent }
-      return judgeInPlace(dependencies, { input, content, name, args, traits, signal, permissions, opinion })
+      return judgeInPlace(dependencies, { input, content, signal, permissions, ...asked })
     },
     async runPrompt(prompt, text, place, depth) {
       if (depth >= LIMITS.frameDepth) return errorResult(`Prompts are called ${depth} deep here.`, 'too_deep')

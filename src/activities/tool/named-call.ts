@@ -8,11 +8,12 @@
 import type { Registry } from '../../definitions/known-definitions.js'
 import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import { findTool } from '../../definitions/plan/listed-tools.js'
-import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
+import { parseObject, parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
+import type { ActionTraits } from '../../policy/action.js'
 import type { Opinion, PermissionDecision } from '../../policy/judge.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -43,12 +44,12 @@ interface NamedCalls {
   ) => Promise<ToolResult>
 }
 
-/** A function that is to be called in place. */
+/** A function or a prompt that is to be called in place. */
 interface CallInPlace {
   readonly id: string
+  readonly kind: 'tool' | 'prompt'
   readonly name: string
-  readonly tool: ToolDefinition
-  /** Checked by the tool's schema. */
+  readonly traits: ActionTraits
   readonly args: Record<string, unknown>
   /** Of the tool's own check. */
   readonly opinion: Opinion | null
@@ -90,8 +91,17 @@ export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedC
         const id = `${caller.id}_i${made}`
         return invokeFunction(named.tool, { name, text, state, id, caller, decide })
       }
-      case 'prompt':
-        return runPrompt(named.prompt, text, place, depth)
+      case 'prompt': {
+        made += 1
+        const { capabilities = [] } = named.prompt
+        const parsed = parseObject(text)
+        const { decision } = await decide({
+          ...{ id: `${caller.id}_i${made}`, kind: 'prompt', name, opinion: null },
+          // What it does is judged by its own calls.
+          ...{ traits: { capabilities, readOnly: true }, args: parsed.ok ? parsed.args : {} },
+        })
+        return decision === 'allowed' ? runPrompt(named.prompt, text, place, depth) : REFUSALS[decision](name)
+      }
       case 'hand_off':
       case 'subagent':
         return errorResult(
@@ -132,7 +142,9 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
   const args = parsed.args as never
   const work = async (): Promise<unknown> => {
     const opinion = await opinionOf(tool, state, args)
-    const { decision } = await decide({ id, name, tool, args: parsed.args, opinion })
+    const { decision } = await decide({ id, kind: 'tool', name, traits: tool, args: parsed.args, opinion })
+    // Its caller has an answer by now, and reads that it was stopped or came too late.
+    if (signal.aborted || abort.signal.aborted) return REFUSED.denied
     return decision === 'allowed' ? tool.execute(state, args, call) : REFUSED[decision]
   }
   const ended = await runBounded(work, { timeout, signal, abort })
@@ -150,6 +162,12 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
 
 const REFUSED = { asked: Symbol('needs approval'), denied: Symbol('not allowed') } as const
 
+const REFUSALS = {
+  asked: (name: string) =>
+    errorResult(`"${name}" needs the approval of a person: use queueTool.`, 'approval_required'),
+  denied: (name: string) => errorResult(`"${name}" is not allowed here.`, 'denied'),
+} as const
+
 /** What the tool's own check says. It fails closed, as for a call of a model. */
 async function opinionOf(
   { needsApproval = false }: ToolDefinition,
@@ -166,9 +184,8 @@ async function opinionOf(
 }
 
 function resultOf(name: string, value: unknown): ToolResult {
-  if (value === REFUSED.asked)
-    return errorResult(`"${name}" needs the approval of a person: use queueTool.`, 'approval_required')
-  if (value === REFUSED.denied) return errorResult(`"${name}" is not allowed here.`, 'denied')
+  if (value === REFUSED.asked) return REFUSALS.asked(name)
+  if (value === REFUSED.denied) return REFUSALS.denied(name)
   if (isPending(value))
     return errorResult(`"${name}" is answered later, from outside: use queueTool.`, 'not_in_place')
   const problem = answerProblem(value)

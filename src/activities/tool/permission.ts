@@ -10,7 +10,7 @@
  *   unknown outcome (T4). The row of the request holds the answer and the digest of the arguments that were shown; other
  *   arguments need a new request. Text of the conversation decides nothing.
  */
-import { ALLOWED_BY_DEFAULT, judgeForThread } from '../../policy/judge.js'
+import { ALLOWED_BY_DEFAULT, judgeForThread, looksAtFailures } from '../../policy/judge.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import type { ActionDecision } from '../../protocol/event-codes.js'
@@ -27,7 +27,7 @@ import { appendEvents } from '../../store/events.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Writer } from '../../store/store.js'
-import { postpone, unstoredFacts } from '../operation.js'
+import { digestFacts, postpone, unstoredFacts } from '../operation.js'
 import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
@@ -99,11 +99,13 @@ export async function decidePermission(
 
 async function judgeCall(
   tx: Writer,
-  { thread: { permissions }, row }: EnteredCall,
+  { input, thread: { permissions }, row }: EnteredCall,
   permit: Permit,
 ): Promise<PermissionDecision> {
-  const mode = permissions?.mode ?? permit.mode
-  return judgeForThread(permit, permissions, mode === 'on_failure' && (await hasFailedCall(tx, row)))
+  // The row of a queued call has no run yet.
+  const called = { thread_id: row.thread_id, run: input.run, name: row.name }
+  const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(tx, called))
+  return judgeForThread(permit, permissions, hasFailed)
 }
 
 const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
@@ -249,11 +251,14 @@ async function holdBack(
 ): Promise<void> {
   const { threadId, callId, run, step } = input
   const now = microseconds(input)
-  await postpone(tx, found, { kind: 'tool', place: { run, step }, now })
+  const facts = await unstoredFacts(tx, input)
+  // The result of a denial follows in another transaction, which must not store them again.
+  const detail = decision.decision === 'denied' ? digestFacts(facts) : null
+  await postpone(tx, found, { kind: 'tool', place: { run, step }, now, detail })
   await recordDecision(tx, { threadId, callId, decision })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const events = [
-    ...(await unstoredFacts(tx, input)),
+    ...facts,
     ...opening,
     ...resolved,
     ...(await evaluationFacts(tx, input, { permit, decision })),

@@ -6,7 +6,7 @@ import { judgeInPlace, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
   ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
-  ...{ signal: new AbortController().signal, input: {} as never },
+  ...{ signal: new AbortController().signal, input: {} as never, kind: 'tool' as const },
 } as const
 
 test('a call in place is judged by the rules of the worker and the check of its tool', async () => {
@@ -34,6 +34,19 @@ describe('a call of a function', () => {
 
   test('whose activity has failed is not judged: its code does not run', async () => {
     expect(await permitOf(null, { failed: true })).toBeNull()
+  })
+
+  test('of a remote tool is judged although its activity has failed: it may be sent all the same', async () => {
+    const asking = {
+      operation: null,
+      input: { failed: true },
+      tool: { remote: {} },
+      args: {},
+      content: {},
+      row: {},
+    }
+    const permit = await permitOfTool({ permissions: { a: 'deny' } } as never, asking as never)
+    expect(permit?.rules).toEqual([{ source: 'worker', permissions: { a: 'deny' } }])
   })
 
   test('that waits is judged by the answer alone', async () => {

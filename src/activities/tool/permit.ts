@@ -7,7 +7,7 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
-import { judgeForThread } from '../../policy/judge.js'
+import { judgeForThread, looksAtFailures } from '../../policy/judge.js'
 import type {
   Opinion,
   PermissionDecision,
@@ -18,7 +18,7 @@ import type {
 import { isEffect } from '../../policy/permissions.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { findToolCall } from '../../store/calls/tool-calls.js'
+import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { findThread } from '../../store/threads/threads.js'
@@ -49,7 +49,7 @@ interface Asking {
   readonly content: Pick<PlanContent, 'permissions'> | null
   readonly kind: ActionKind
   readonly name: string
-  /** Checked by the schema of what is called. */
+  /** Of a function checked by its schema, of anything else as they were written. */
   readonly args: Record<string, unknown>
   readonly traits: ActionTraits
   readonly signal: AbortSignal
@@ -75,7 +75,8 @@ export async function permitOfTool(
   const { input, row, operation, tool: traits, args } = asking
   if (operation?.state === 'waiting')
     return { traits, rules: [], opinions: [], mode: undefined, problems: [] }
-  if (operation !== null || input.failed === true) return null
+  // The code of a remote tool is not run here, so that it may be sent all the same.
+  if (operation !== null || (input.failed === true && traits.remote === undefined)) return null
   const own = await opinionOfTool(dependencies, asking, args)
   const permit = await permitOf(dependencies, { ...asking, kind: 'tool', name: row.name, traits })
   return {
@@ -85,11 +86,12 @@ export async function permitOfTool(
   }
 }
 
+/** Undefined: none is demanded; null: no definition of what is called is there. */
+type Demanded = readonly string[] | undefined | null
+
 interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal'> {
   /** The authority that the called agent or prompt demands, by the arguments of the call. */
-  readonly capabilitiesOf: (
-    args: Record<string, unknown>,
-  ) => Promise<readonly string[] | undefined> | readonly string[] | undefined
+  readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
   readonly isProtected: boolean
 }
@@ -109,12 +111,17 @@ export async function permitOfName(
   const parsed = row === null ? null : parseObject(row.arguments)
   if (row === null || parsed?.ok !== true) return null
   const { args } = parsed
-  const capabilities = (await capabilitiesOf(args)) ?? []
-  const traits = { capabilities, readOnly: true }
-  return permitOf(dependencies, { ...asking, name: row.name, args, traits, signal: currentSignal() })
+  const capabilities = await capabilitiesOf(args, row.name)
+  const traits = { capabilities: capabilities ?? [], readOnly: true }
+  const permit = await permitOf(dependencies, {
+    ...{ ...asking, name: row.name, args, traits, signal: currentSignal() },
+  })
+  if (capabilities !== null) return permit
+  const missing = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
+  return { ...permit, opinions: [...permit.opinions, missing] }
 }
 
-interface AskingInPlace extends Omit<Asking, 'kind'> {
+interface AskingInPlace extends Asking {
   readonly permissions: ThreadPermissions | null
   /** Of the tool's own check. */
   readonly opinion: Opinion | null
@@ -125,9 +132,13 @@ export async function judgeInPlace(
   dependencies: ActivityDependencies,
   { permissions, opinion, ...asking }: AskingInPlace,
 ): Promise<PermissionDecision> {
-  const permit = await permitOf(dependencies, { ...asking, kind: 'tool' })
+  const permit = await permitOf(dependencies, asking)
   const opinions = opinion === null ? permit.opinions : [opinion, ...permit.opinions]
-  return judgeForThread({ ...permit, opinions }, permissions)
+  const { threadId, run } = asking.input
+  const called = { thread_id: threadId, run, name: asking.name }
+  const hasFailed =
+    looksAtFailures(permit, permissions) && (await dependencies.store.read((db) => hasFailedCall(db, called)))
+  return judgeForThread({ ...permit, opinions }, permissions, hasFailed)
 }
 
 /** What rules and the worker's policy function say about a call. */
@@ -223,7 +234,8 @@ async function opinionOfPolicy(
       return withoutAnswer('policy', 'deny', hungFor())
     case 'stopped':
       assertStoppedByUser()
-      return NO_OPINION
+      // The code of a function does not begin behind a stop. What else was called has no code that could look.
+      return kind === 'tool' ? NO_OPINION : { opinion: { source: 'policy', effect: 'deny' }, problems: [] }
   }
 }
 

@@ -1,4 +1,5 @@
 /** What was decided about the calls of a thread: the record that each executed, denied or waiting call has. */
+import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { PermissionDecision } from '../../policy/judge.js'
@@ -31,6 +32,8 @@ export async function listDecisions(
   threadId: string,
   { toolCallId, limit = 100 }: DecisionsOptions,
 ): Promise<readonly RecordedDecision[]> {
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new ConfigError([`Expected "limit" to be a whole number from 1, got ${String(limit)}.`])
   const store = await context.store()
   const calls = await store.read(async (db) => {
     await requireThread(db, threadId)

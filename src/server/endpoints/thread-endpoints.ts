@@ -276,12 +276,15 @@ interface Invoking {
 /** Calls functions for an endpoint. Tools that need a model, a person or another thread run in workers, so they must be queued. */
 function invokeInPlace({ registry, thread, signal }: Invoking): InvokeTool {
   const { id: threadId, agent } = thread
-  const rules = [{ source: 'agent', permissions: registry.agent(agent)?.permissions ?? {} }] as const
+  const definition = registry.agent(agent)
+  const isKnown = definition !== undefined
+  const rules = [{ source: 'agent', permissions: definition?.permissions ?? {} }] as const
   const call = createNamedCalls({
     registry,
     caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
-    decide: async ({ tool: traits, opinion }) => {
-      const opinions = opinion === null ? [] : [opinion]
+    decide: async ({ traits, opinion }) => {
+      const unknown = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
+      const opinions = [...(opinion === null ? [] : [opinion]), ...(isKnown ? [] : [unknown])]
       return judgeForThread({ traits, rules, opinions, mode: undefined }, thread.permissions)
     },
     runPrompt: async ({ name }) =>
