@@ -91,7 +91,7 @@ describe('the record of a decision', () => {
     })
   })
 
-  test('AR-PS.4 names what decided, why, and each rule that demanded it', () => {
+  test('names what decided, why, and each rule that demanded it', () => {
     const traits = { capabilities: ['orders.refund', 'money.move'] }
     const rules = [
       { source: 'worker', permissions: { 'orders.refund': 'allow', 'money.*': 'require_approval' } },
@@ -126,7 +126,7 @@ describe('the record of a decision', () => {
     expect(decide({}, { interactive: false })).toMatchObject({ decision: 'allowed' })
   })
 
-  test('PL-LC.7 survives JSON', () => {
+  test('survives JSON', () => {
     const decision = decide(DESTROYS, { mode: 'on_request' })
     expect(JSON.parse(JSON.stringify(decision))).toEqual(decision)
   })

@@ -53,7 +53,7 @@ export async function tablesReadWhole(url: string): Promise<readonly string[]> {
   return names
 }
 
-/** The calls that have begun and have no decision (PL-AC.1). */
+/** The calls that have begun and have no decision. */
 export async function undecidedCallsIn(url: string): Promise<readonly string[]> {
   const calls: string[] = []
   await administer(url, async (client) => {

@@ -54,7 +54,7 @@ export async function testEnvironment<R extends Registry>(
   }
 }
 
-/** The calls that have begun and have no decision (PL-AC.1). A database of PostgreSQL is asked when it is removed. */
+/** The calls that have begun and have no decision. A database of PostgreSQL is asked when it is removed. */
 async function undecidedCalls(store: Store): Promise<readonly string[]> {
   const calls = await store.read((db) =>
     db

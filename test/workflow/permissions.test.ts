@@ -13,7 +13,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
   const { count, start, everyVoice, effectsOf, requestOf } = policyDeskOf(mode)
 
   describe.each(KINDS)('a call of %s', (_kind, capability, call) => {
-    test('PL-LC.2 PL-LC.3 AR-PS.0 is denied by a rule, without a trace of its effect', async () => {
+    test('AR-PS.0 is denied by a rule, without a trace of its effect', async () => {
       const started = await start({
         voices: everyVoice(calls(call), done),
         given: { permissions: { [capability]: 'deny' } },
@@ -34,7 +34,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
       ])
     })
 
-    test('PL-AC.1 AR-PS.8 waits for a person where a rule wants that, and runs once', async () => {
+    test('waits for a person where a rule wants that, and runs once', async () => {
       const started = await start({
         voices: everyVoice(calls(call), done),
         given: { permissions: { [capability]: 'require_approval' } },

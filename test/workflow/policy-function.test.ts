@@ -39,7 +39,7 @@ threeModes(
     test.each([
       ['throws', () => Promise.reject(new Error('The rules are gone.'))],
       ['answers with something else', () => 'perhaps' as never],
-    ])('AR-HP.8 a policy function that %s denies', async (_what, broken) => {
+    ])('a policy function that %s denies', async (_what, broken) => {
       policy = broken
       const { thread } = await start({ voices: everyVoice(calls(order('note')), done) })
       await thread.waitUntilIdle()
