@@ -55,6 +55,8 @@ function* goAhead(
     if (attempt.isCut() || !mayBegin(attempt, input, { work, steps, most })) return pairs
     if (!isKnown(world.thread(input.threadId), work.id) && !holdsPrecedent(attempt, input, last)) return pairs
     if (work.name === 'callModel') steps += 1
+    if (isOvertaken(attempt, world.thread(input.threadId), last))
+      forgetAsker(world.thread(input.threadId), work.id)
     const given = yield* perform(attempt, work)
     world.saw('done ahead', work.name, given.type)
     pairs.push({ id: work.id, at, answer: given })
@@ -111,6 +113,13 @@ function holdsPrecedent({ world, order }: Attempt, { threadId, run }: CallModelI
     return false
   }
   operation.order = order
+  return true
+}
+
+/** A later attempt went on: what this one still asks for, another activity may have done, whose row answers. */
+function isOvertaken({ world, order }: Attempt, { operations }: ThreadRow, last: string): boolean {
+  if ((operations.get(last)?.order ?? 0) <= order) return false
+  world.saw('fault an overtaken attempt asks for what is done')
   return true
 }
 
