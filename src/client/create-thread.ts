@@ -5,7 +5,7 @@ import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'
-import { PERMISSION_MODES } from '../policy/judge.js'
+import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode, ThreadPermissions } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
 import type { Permissions } from '../policy/permissions.js'
@@ -49,7 +49,7 @@ export interface CreateThread<Agent extends string = string> {
    * subagents inherit them.
    */
   readonly permissions?: Permissions
-  /** How it treats what rules leave open. @default that of the worker */
+  /** What happens to what rules leave open. What the mode of the worker demands holds too. @default none */
   readonly permissionMode?: PermissionMode
   /**
    * False: nobody can be asked, so a call that needs an approval is denied at once.
@@ -120,10 +120,8 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   if (env !== undefined) problems.push(variablesProblem(env))
   const wrongRules = permissionsProblem(permissions)
   if (wrongRules !== undefined) problems.push(`permissions: ${wrongRules}`)
-  if (permissionMode !== undefined && !PERMISSION_MODES.includes(permissionMode))
-    problems.push(
-      `Expected "permissionMode" to be one of ${PERMISSION_MODES.join(', ')}, got ${String(permissionMode)}.`,
-    )
+  const wrongMode = permissionModeProblem(permissionMode)
+  if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
   if (interactive !== undefined && typeof interactive !== 'boolean')
     problems.push(`Expected "interactive" to be true or false, got ${typeof interactive}.`)
   return problems.filter((problem) => problem !== undefined)

@@ -41,6 +41,12 @@ const MODES = {
 /** The names of all modes. */
 export const PERMISSION_MODES = Object.keys(MODES) as readonly PermissionMode[]
 
+/** Returns what is wrong with the name of a mode; undefined is none. */
+export function permissionModeProblem(mode: unknown): string | undefined {
+  if (mode === undefined || PERMISSION_MODES.some((known) => known === mode)) return undefined
+  return `expected one of ${PERMISSION_MODES.join(', ')}, got ${typeof mode === 'string' ? mode : typeof mode}`
+}
+
 function isDestructive({ destructive = false }: ActionTraits): boolean {
   return destructive !== false
 }

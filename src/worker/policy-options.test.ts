@@ -17,7 +17,7 @@ test('the policy of a worker is checked, each wrong option by name', () => {
   const text = problemsOf({ permissions: { a: 'ask' }, permissionMode: 'yolo', policy: 'allow' }).join(' ')
   expect(text).toContain('permissions: expected "allow", "require_approval", "deny"')
   expect(text).toContain(
-    'Expected permissionMode to be one of default, untrusted, on_request, on_failure, never, plan, auto, bypass, got yolo.',
+    'permissionMode: expected one of default, untrusted, on_request, on_failure, never, plan, auto, bypass, got yolo',
   )
   expect(text).toContain('Expected policy to be a function, as definePolicy takes one, got string.')
 })

@@ -8,7 +8,7 @@ import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
 import type { Policy } from '../policy/action.js'
-import { PERMISSION_MODES } from '../policy/judge.js'
+import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
 import type { Permissions } from '../policy/permissions.js'
@@ -83,12 +83,9 @@ type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'poli
 
 /** The options of a worker's policy that are set. @throws ConfigError with each wrong one */
 export function policyOptions({ permissions, permissionMode, policy }: PolicyOptions): PolicyOptions {
-  const problem = permissionsProblem(permissions)
-  const problems = problem === undefined ? [] : [`permissions: ${problem}`]
-  if (permissionMode !== undefined && !PERMISSION_MODES.includes(permissionMode))
-    problems.push(
-      `Expected permissionMode to be one of ${PERMISSION_MODES.join(', ')}, got ${String(permissionMode)}.`,
-    )
+  const [wrongRules, wrongMode] = [permissionsProblem(permissions), permissionModeProblem(permissionMode)]
+  const problems = wrongRules === undefined ? [] : [`permissions: ${wrongRules}`]
+  if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
   if (policy !== undefined && typeof policy !== 'function')
     problems.push(`Expected policy to be a function, as definePolicy takes one, got ${typeof policy}.`)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -166,7 +163,10 @@ export interface ThreadOptions {
    * threads can make them stricter, and never weaker.
    */
   readonly permissions?: Permissions
-  /** How threads that have no mode of their own treat what rules leave open. @default 'default' */
+  /**
+   * What happens to what rules leave open. What it demands holds in all threads; the mode of a thread can demand more.
+   * @default 'default'
+   */
   readonly permissionMode?: PermissionMode
   /** A function that judges each call by its arguments, as `definePolicy` declares it. */
   readonly policy?: Policy

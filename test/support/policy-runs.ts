@@ -24,7 +24,7 @@ let number = 0
 
 export const refund = order('refund')
 
-/** Each kind of call with its capability, and how often the effect of the call has happened. */
+/** Each kind of call, with its capability. */
 export const KINDS = [
   ['a tool', 'orders.refund', refund],
   ['a prompt', 'texts.draft', order('draft')],

@@ -150,9 +150,14 @@ async function readAnswer(
 
 /** The result of a call that a person did not allow; it gives the model the reason. */
 function denialResult(reason: string | null): CallResult {
-  const why = reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
-  const content = `${ERROR_PREFIX}A person did not allow this call, so it was not made.${why}`
-  return outcomeResult('denied', content)
+  return outcomeResult(
+    'denied',
+    `${ERROR_PREFIX}A person did not allow this call, so it was not made.${because(reason)}`,
+  )
+}
+
+function because(reason: string | null = null): string {
+  return reason === null || reason.trim() === '' ? '' : ` The reason: ${reason}`
 }
 
 /** The result of a call that rules, the mode or a policy do not allow. A denied call of a thread that nobody watches has its request. */
@@ -160,7 +165,7 @@ function refusalResult(
   { source, reason, capabilities = [] }: PermissionDecision,
   row: ToolCallRecord,
 ): CallResult {
-  const why = reason === undefined || reason.trim() === '' ? '' : ` The reason: ${reason}`
+  const why = because(reason)
   if (source !== 'not_interactive')
     return outcomeResult('denied', `${ERROR_PREFIX}This call is not allowed here, so it was not made.${why}`)
   const request = JSON.stringify({
