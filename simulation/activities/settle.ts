@@ -221,15 +221,25 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   if (isFirst) append(thread, [{ type: 'thread.closed' }])
 }
 
-/** An activity whose answer was lost may have stored the marks of a step before. */
+/** An activity whose answer was lost may have stored the marks of a step before, and begun the next turn. */
 function withoutStoredMarks(
   { events }: ThreadRow,
-  { unacknowledged }: SettleInput,
+  { run, unacknowledged }: SettleInput,
   facts: readonly LoggedFact[],
 ): readonly LoggedFact[] {
   if (unacknowledged === undefined) return facts
   const marks = new Set(events.map(markOf))
-  return facts.filter((fact) => markOf(fact) === null || !marks.has(markOf(fact)))
+  const ofTurn = ({ type, scope }: LoggedFact): boolean =>
+    (type === 'side.started' || type === 'side.completed') && scope?.runId === runIdOf(run)
+  const last = events.findLast(ofTurn)
+  return facts
+    .filter((fact) => markOf(fact) === null || !marks.has(markOf(fact)))
+    .flatMap((fact) => {
+      if (last === undefined || !ofTurn(fact)) return [fact]
+      return last.type === 'side.completed'
+        ? []
+        : [{ ...fact, payload: { ...fact.payload, ...last.payload } }]
+    })
 }
 
 function markOf({ type, scope, payload }: LoggedFact): string | null {

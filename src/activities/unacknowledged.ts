@@ -9,6 +9,7 @@ import type { SettleAnswer, SettleInput } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
+import type { Side } from '../protocol/plan.js'
 import type { PreparedChild } from '../protocol/status.js'
 import { isObject } from '../protocol/values.js'
 import { findToolCall } from '../store/calls/tool-calls.js'
@@ -78,19 +79,34 @@ function addUsageOf(sum: Usage, { answer }: OperationRecord): Usage {
 const EVENTS_OF_A_STEP = 1_000
 
 /**
- * The workflow marks the phases of an interrupted step, and the end of a judged one; an activity whose answer it never got may
- * have stored some of that before.
+ * The workflow marks the phases of an interrupted step, the end of a judged one, and that of the turn under way; an activity
+ * whose answer it never got may have stored some of that before, and begun the next turn.
  */
 export async function withoutStoredMarks(
   tx: Reader,
-  { threadId, unacknowledged }: SettleInput,
+  { threadId, run, unacknowledged }: SettleInput,
   facts: readonly Fact[],
 ): Promise<readonly Fact[]> {
   if (unacknowledged === undefined) return facts
   const after = Math.max(0, (await lastSequence(tx, threadId)) - EVENTS_OF_A_STEP)
   const recent = await readEvents(tx, { threadId, after, limit: EVENTS_OF_A_STEP })
   const stored = new Set(recent.map(markOf))
-  return facts.filter((fact) => markOf(fact) === null || !stored.has(markOf(fact)))
+  const turn = recent.findLast(
+    ({ type, scope }) =>
+      (type === 'side.started' || type === 'side.completed') && scope?.runId === runIdOf(run),
+  )
+  return facts
+    .filter((fact) => markOf(fact) === null || !stored.has(markOf(fact)))
+    .flatMap((fact) => (fact.type === 'side.completed' ? endOfTurn(fact, turn) : [fact]))
+}
+
+/** The turn that ends with the run is the one that is open in the store, whichever side the workflow knows of. */
+function endOfTurn(end: Fact<'side.completed'>, stored: StoredEvent | undefined): readonly Fact[] {
+  if (stored === undefined) return [end]
+  if (stored.type === 'side.completed') return []
+  // Written by `callModel`: the store's boundary.
+  const { side } = stored.payload as { readonly side: Side }
+  return [{ ...end, payload: { ...end.payload, side } }]
 }
 
 /** What a step has once: each of its phases, its end, and the end of its turn. Null for all other events. */

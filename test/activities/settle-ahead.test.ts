@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { sideCompletedFact } from '../../src/thread/facts.js'
+import { fact } from '../../src/protocol/facts.js'
+import { appendEvents } from '../../src/store/events.js'
 import { findRun } from '../../src/store/threads/runs.js'
 import { findThread } from '../../src/store/threads/threads.js'
-import { NOW } from './activity-desk.js'
+import { NOW, withDesk } from './activity-desk.js'
 import { CLOSE, END, runSettle, settleInput, USAGE } from './settle-desk.js'
 import { success } from './tool-outcomes.js'
 import { works, withAhead, tool } from './ahead-desk.js'
@@ -58,4 +61,26 @@ describe('a settle of a run whose activity nobody heard of', () => {
       expect(await desk.told('thread.closed')).toHaveLength(1)
       expect(await run(desk)).toMatchObject({ reason: 'stop_on_response' })
     }))
+})
+
+describe('the turn under way, of which another attempt has stored more than the workflow knows', () => {
+  const of = (step: number) => ({ runId: 'run_1', stepId: `step_1_${step}` })
+  const begins = (side: 'a' | 'b', step: number) => fact('side.started', { side, label: null }, of(step))
+  const ends = (step: number) => sideCompletedFact(of(step), 'a', 'stop_on_response')
+  /** As the workflow says it at a stop: it knows that the turn of side a is under way. */
+  const known = { facts: [sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')], unacknowledged: [] }
+
+  test.each([
+    ['the same turn', [begins('a', 1)], ['a stopped']],
+    ['the next turn', [begins('a', 1), ends(1), begins('b', 2)], ['a stop_on_response', 'b stopped']],
+    ['the end of the turn', [begins('a', 1), ends(1)], ['a stop_on_response']],
+    ['nothing', [], ['a stopped']],
+  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected) =>
+    withDesk({}, async (desk) => {
+      await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: facts, now: NOW * 1000 }))
+      await runSettle(desk, settleInput(known))
+      const told = await desk.told('side.completed')
+      expect(told.map(({ side, reason }) => `${String(side)} ${String(reason)}`)).toEqual(expected)
+    }),
+  )
 })
