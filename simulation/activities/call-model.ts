@@ -104,7 +104,11 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (known?.state === 'finished')
     return { kind: 'answered', answer: takenAgain(attempt, thread, { input, known }) }
   const { isNew, number } = hold(thread, id, known?.state ?? 'drained')
-  if (!isNew) return { kind: 'held', number, operations: [] }
+  // An attempt of which nobody heard has drained the step; the workflow may have more for it by now.
+  if (!isNew) {
+    deliver(thread, stagedItems(attempt, thread, input.drain))
+    return { kind: 'held', number, operations: [] }
+  }
   if (input.run === 1) starts(attempt, thread)
   if (input.wordless) say(thread, { role: 'user', by: 'runtime' })
   const ids = stagedItems(attempt, thread, input.drain)
