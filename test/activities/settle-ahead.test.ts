@@ -4,7 +4,7 @@ import { fact } from '../../src/protocol/facts.js'
 import { appendEvents } from '../../src/store/events.js'
 import { findRun } from '../../src/store/threads/runs.js'
 import { findThread } from '../../src/store/threads/threads.js'
-import { NOW, withDesk } from './activity-desk.js'
+import { modelInput, NOW, withDesk } from './activity-desk.js'
 import { CLOSE, END, runSettle, settleInput, USAGE } from './settle-desk.js'
 import { success } from './tool-outcomes.js'
 import { works, withAhead, tool } from './ahead-desk.js'
@@ -62,6 +62,17 @@ describe('a settle of a run whose activity nobody heard of', () => {
       expect(await run(desk)).toMatchObject({ reason: 'stop_on_response' })
     }))
 })
+
+test('T4 a model call that was made ahead is answered with its plan, which a handoff made the workflow forget', () =>
+  withAhead({ chat: works(3) }, async (desk) => {
+    const first = await desk.go()
+    const plan = 'plan' in first ? first.plan : undefined
+    expect(plan).toBeDefined()
+    const again = { step: 2, trigger: null, sideStarts: false, knownPlan: null } as const
+    expect(await desk.go({}, undefined, modelInput(again))).toMatchObject({ type: 'answered', plan })
+    const known = { ...again, knownPlan: plan?.digest ?? null, plan: plan?.digest ?? null }
+    expect(await desk.go({}, undefined, modelInput(known))).not.toHaveProperty('plan')
+  }))
 
 describe('the turn under way, of which another attempt has stored more than the workflow knows', () => {
   const of = (step: number) => ({ runId: 'run_1', stepId: `step_1_${step}` })
