@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sideCompletedFact } from '../../src/thread/facts.js'
+import type { SettleInput } from '../../src/protocol/end-activities.js'
 import { fact } from '../../src/protocol/facts.js'
 import { appendEvents } from '../../src/store/events.js'
 import { findRun } from '../../src/store/threads/runs.js'
@@ -79,17 +80,26 @@ describe('the turn under way, of which another attempt has stored more than the 
   const begins = (side: 'a' | 'b', step: number) => fact('side.started', { side, label: null }, of(step))
   const ends = (step: number) => sideCompletedFact(of(step), 'a', 'stop_on_response')
   /** As the workflow says it at a stop: it knows that the turn of side a is under way. */
-  const known = { facts: [sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')], unacknowledged: [] }
+  const known: Pick<SettleInput, 'facts' | 'unacknowledged'> = {
+    facts: [sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')],
+    unacknowledged: [],
+  }
 
   test.each([
     ['the same turn', [begins('a', 1)], ['a stopped']],
     ['the next turn', [begins('a', 1), ends(1), begins('b', 2)], ['a stop_on_response', 'b stopped']],
     ['the end of the turn', [begins('a', 1), ends(1)], ['a stop_on_response']],
     ['nothing', [], ['a stopped']],
-  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected) =>
+    [
+      'an end that the workflow says, too, and the next turn',
+      [begins('a', 1), ends(1), begins('b', 2)],
+      ['a stop_on_response', 'b stopped'],
+      [ends(1)],
+    ],
+  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected, said = known.facts) =>
     withDesk({}, async (desk) => {
       await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: facts, now: NOW * 1000 }))
-      await runSettle(desk, settleInput(known))
+      await runSettle(desk, settleInput({ ...known, facts: said }))
       const told = await desk.told('side.completed')
       expect(told.map(({ side, reason }) => `${String(side)} ${String(reason)}`)).toEqual(expected)
     }),
