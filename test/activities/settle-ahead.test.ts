@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { sideCompletedFact } from '../../src/thread/facts.js'
-import type { SettleInput } from '../../src/protocol/end-activities.js'
 import { fact } from '../../src/protocol/facts.js'
 import { appendEvents } from '../../src/store/events.js'
 import { findRun } from '../../src/store/threads/runs.js'
@@ -80,10 +79,7 @@ describe('the turn under way, of which another attempt has stored more than the 
   const begins = (side: 'a' | 'b', step: number) => fact('side.started', { side, label: null }, of(step))
   const ends = (step: number) => sideCompletedFact(of(step), 'a', 'stop_on_response')
   /** As the workflow says it at a stop: it knows that the turn of side a is under way. */
-  const known: Pick<SettleInput, 'facts' | 'unacknowledged'> = {
-    facts: [sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')],
-    unacknowledged: [],
-  }
+  const stopped = sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')
 
   test.each([
     ['the same turn', [begins('a', 1)], ['a stopped']],
@@ -94,12 +90,12 @@ describe('the turn under way, of which another attempt has stored more than the 
       'an end that the workflow says, too, and the next turn',
       [begins('a', 1), ends(1), begins('b', 2)],
       ['a stop_on_response', 'b stopped'],
-      [ends(1)],
+      ends(1),
     ],
-  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected, said = known.facts) =>
+  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected, said = stopped) =>
     withDesk({}, async (desk) => {
       await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: facts, now: NOW * 1000 }))
-      await runSettle(desk, settleInput({ ...known, facts: said }))
+      await runSettle(desk, settleInput({ facts: [said], unacknowledged: [] }))
       const told = await desk.told('side.completed')
       expect(told.map(({ side, reason }) => `${String(side)} ${String(reason)}`)).toEqual(expected)
     }),
