@@ -13,6 +13,8 @@ import type { ClientContext, OnNotice } from './client-context.js'
 import { connectLazily, listRegisteredSearchAttributes } from './connection.js'
 import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
+import { readGrants, revoke } from './lists/grants.js'
+import type { Grant, GrantsFilter } from './lists/grants.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
 import {
@@ -193,6 +195,19 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** As `pending`, a page at a time. @throws ConfigError for an invalid cursor */
   pendingPage(filter: ListPending = {}, options: PageOptions = {}): Promise<PendingPage> {
     return listPendingPage(this.#context, filter, options)
+  }
+
+  /** Lists the approvals that people wanted remembered and that are not revoked, by id. @throws ConfigError, ThreadNotFoundError */
+  grants(filter: GrantsFilter = {}): Promise<readonly Grant[]> {
+    return readGrants(this.#context, filter)
+  }
+
+  /**
+   * Revokes a grant, for calls that are judged from now on. Returns false if there is none of that id, or none of `account` if
+   * one is given.
+   */
+  revokeGrant(id: string, { account }: { readonly account?: string } = {}): Promise<boolean> {
+    return revoke(this.#context, { id, account })
   }
 
   /** Lists by name the agents that workers run, from the store: workers write them there when they start. */

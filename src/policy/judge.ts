@@ -63,8 +63,8 @@ export interface ThreadPermissions {
   readonly interactive?: boolean
 }
 
-/** What decided. `default`: nothing was said about the call; `person`: the answer to a request. */
-type DecisionSource = PermissionSource | 'default' | 'person'
+/** What decided. `default`: nothing was said about the call; `person`: the answer to a request; `expiry`: nobody answered in time. */
+type DecisionSource = PermissionSource | 'default' | 'person' | 'expiry'
 
 /** What one source demands of an action. */
 export interface Opinion {
@@ -90,6 +90,8 @@ export interface Judged {
   readonly interactive: boolean
   /** A call of the same name has failed in the run. */
   readonly hasFailed: boolean
+  /** The id of an approval that was given before, and answers what needs one. @default none */
+  readonly grant?: string | null
 }
 
 /** What is known about a call apart from its thread. */
@@ -102,12 +104,12 @@ export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
 export function judgeForThread(
   { mode: ofWorker, ...sources }: Sources,
   ofThread: ThreadPermissions | null,
-  hasFailed = false,
+  { hasFailed = false, grant = null }: Partial<Pick<Judged, 'hasFailed' | 'grant'>> = {},
 ): PermissionDecision {
   const { permissions = {}, mode, interactive = true } = ofThread ?? {}
   const rules = [...sources.rules, { source: 'thread', permissions } as const]
   const modes = [ofWorker, mode].filter((one) => one !== undefined)
-  return judge({ ...sources, rules, modes, interactive, hasFailed })
+  return judge({ ...sources, rules, modes, interactive, hasFailed, grant })
 }
 
 /** Whether it counts for the decision that a call of the same name has failed in the run. */
@@ -129,8 +131,16 @@ export interface PermissionDecision {
   readonly destructive?: true | DestructiveFacts
   /** The request that asked a person. */
   readonly requestId?: string
+  /** The grant that answered in the place of a person. */
+  readonly grantId?: string
   /** The person that answered, as the caller names them. */
   readonly by?: string
+  /** True: the person gave other arguments, with which the call ran. */
+  readonly changed?: true
+  /** True: the person gave a result in the place of the call. */
+  readonly answered?: true
+  /** Until when a person could approve, in microseconds since 1970. */
+  readonly expiresAt?: number
 }
 
 /** The decision about a call that nothing is said about. */
@@ -138,7 +148,7 @@ export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', sou
 
 /** Decides about an action. Pure: the same facts give the same decision. */
 export function judge(judged: Judged): PermissionDecision {
-  const { traits, modes, interactive } = judged
+  const { traits, modes, interactive, grant = null } = judged
   const mode = modes.at(-1) ?? 'default'
   const { effect, source, reason, rules } = strictest(judged)
   const known = {
@@ -148,6 +158,7 @@ export function judge(judged: Judged): PermissionDecision {
   }
   if (effect !== 'require_approval')
     return { decision: effect === 'deny' ? 'denied' : 'allowed', source, ...known }
+  if (grant !== null) return { decision: 'allowed', source: 'grant', grantId: grant, ...known }
   if (modes.includes('never')) return { decision: 'denied', source: 'mode', ...known }
   if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
   if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }

@@ -34,6 +34,8 @@ export type PermissionSource =
   | 'mode'
   /** The policy function of the worker. */
   | 'policy'
+  /** An approval that a person wanted remembered. */
+  | 'grant'
   /** The call needs an approval, and in this thread nobody can be asked. */
   | 'not_interactive'
 
@@ -49,7 +51,7 @@ export type ActionDecision =
   | 'supplied'
   /** The call or run that needed the answer ended without it. */
   | 'closed'
-  /** The variables of a subagent did not arrive in time. */
+  /** Nobody approved in time, or the variables of a subagent did not arrive in time. */
   | 'expired'
 
 /** Why an effect failed. */
@@ -92,6 +94,8 @@ export type WarningCode =
   | 'ahead_dropped'
   /** `needsApproval` threw or hung, so a person decides. */
   | 'approval_check_failed'
+  /** The preview of a call threw, hung or was no preview, so the call was denied. */
+  | 'preview_failed'
   /** The policy function of the worker threw, hung or gave a wrong answer, so the call was denied. */
   | 'policy_failed'
   /** An effect was refused, because the thread has as many scheduled effects as it may have. */

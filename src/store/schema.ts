@@ -22,6 +22,7 @@ export interface Schema {
   readonly stops: StopsTable
   readonly errors: ErrorsTable
   readonly pending: PendingTable
+  readonly grants: GrantsTable
   readonly effects: EffectsTable
   readonly variables: VariablesTable
   readonly boundaries: BoundariesTable
@@ -324,9 +325,12 @@ interface PendingTable {
   tool_name: string | null
   /** Digest of the arguments that were shown: a call with another digest at execution requests approval again. */
   digest: string | null
-  /** JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. */
+  /**
+   * JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. For an approval
+   * `ApprovalDetail`: what the person is shown, and who may answer.
+   */
   detail: string | null
-  /** open, early, answered, closed. */
+  /** open, early, answered, closed, expired. */
   status: string
   requested_at: Micros
   answered_at: Micros | null
@@ -334,9 +338,33 @@ interface PendingTable {
   answered_by: string | null
   approved: number | null
   reason: string | null
-  /** JSON of a ToolResult. */
+  /** JSON of a ToolResult; for an approval `ApprovalAnswer`. */
   answer: string | null
   answer_digest: string | null
+  /** When it is denied if nobody has answered. */
+  expires_at: Micros | null
+}
+
+/** Approvals that a person wants remembered: they answer what would be asked later. */
+interface GrantsTable {
+  id: string
+  /** JSON that names whom it is for: a thread, a tree by its root, or a user of an account. */
+  subject: string
+  /** The thread or root; null for a user. */
+  thread_id: string | null
+  account: string | null
+  user_id: string | null
+  tool_name: string
+  /** JSON; it holds for calls that need no other capabilities. Null: it holds for the same arguments of the tool. */
+  capabilities: string | null
+  arguments_digest: string | null
+  /** The thread and the request that it was given in. */
+  given_in: string
+  request_id: string
+  granted_by: string | null
+  created_at: Micros
+  expires_at: Micros | null
+  revoked_at: Micros | null
 }
 
 interface EffectsTable {

@@ -19,7 +19,9 @@ const OPERATIONS = await operations()
 
 /** What each of the routes without a thread in its path says of other accounts is told by a test below. */
 const WITHOUT_THREAD = [
+  'DELETE /grants/{grantId}',
   'GET /agents',
+  'GET /grants',
   'GET /health',
   'GET /ready',
   'GET /requests',

@@ -28,7 +28,13 @@ const effectCodes = [
 ] as const
 const hookCodes = ['threw', 'timeout', 'invalid_answer', 'missing', 'blocked'] as const
 const warningCodes = [
-  ...(['answer_refused', 'approval_check_failed', 'effects_full', 'facts_dropped'] as const),
+  ...([
+    'answer_refused',
+    'approval_check_failed',
+    'preview_failed',
+    'effects_full',
+    'facts_dropped',
+  ] as const),
   ...(['immediate_skipped', 'message_skipped', 'operations_dropped', 'operations_skipped'] as const),
   ...([
     'policy_failed',
@@ -86,7 +92,7 @@ const WRITTEN = {
   'message.deleted': nothing,
   'permission.evaluated': z.strictObject({
     decision: z.enum(['allowed', 'denied', 'asked']),
-    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'not_interactive']),
+    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'grant', 'not_interactive']),
     rules: names,
   }),
   'tool.started': z.strictObject({ name: text }),

@@ -1,5 +1,5 @@
 import type { EndAnswer, PendingAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
-import type { PermissionDecision, ThreadPermissions } from '../../policy/judge.js'
+import type { ThreadPermissions } from '../../policy/judge.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -17,8 +17,10 @@ import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { movesActivity, openThread } from '../thread-row.js'
 import type { OpenThread } from '../thread-row.js'
-import { decidePermission, resolveRequest } from './permission.js'
-import type { CallResponse, Denied } from './permission.js'
+import { resolveRequest } from './approval-request.js'
+import type { CallResponse } from './approval-request.js'
+import { decidePermission } from './permission.js'
+import type { Denied } from './permission.js'
 import type { Permit } from './permit.js'
 
 /** A call that this attempt holds (`operation.ts`). */
@@ -74,7 +76,14 @@ export async function beginCall(
     const permission = await decidePermission(tx, { ...entered, input, response }, permit)
     if (permission.kind === 'answered') return permission
     const { permissions } = entered.thread
-    const about = { input, row, holder, scope: callScope(input), now, permissions }
+    const about = {
+      input,
+      row: decidedRow(row, permission),
+      holder,
+      scope: callScope(input),
+      now,
+      permissions,
+    }
     if (permission.kind === 'denied')
       return {
         kind: 'denied',
@@ -87,22 +96,38 @@ export async function beginCall(
   })
 }
 
+type Permission = Awaited<ReturnType<typeof decidePermission>>
+
+/** The row of a call as its decision leaves it: a person may have given other arguments. */
+function decidedRow(
+  row: ToolCallRecord,
+  { decision, ...permission }: Extract<Permission, { readonly decision: unknown }>,
+): ToolCallRecord {
+  const given = 'arguments' in permission ? permission.arguments : undefined
+  return {
+    ...row,
+    decision: decision ?? row.decision,
+    arguments: given === undefined ? row.arguments : JSON.stringify(given),
+  }
+}
+
 interface Starting {
   readonly entered: Extract<Entered, { readonly kind: 'entered' }>
   readonly response: CallResponse | null
-  readonly permission: { readonly decision: PermissionDecision | null; readonly events: readonly Fact[] }
+  readonly permission: Extract<Permission, { readonly kind: 'granted' }>
 }
 
 /** Writes the row and the events of a call that begins; the first half has written the opening events already. */
 async function startCall(
   tx: Writer,
   input: HeldInput,
-  { entered, response, permission: { decision, events: judged } }: Starting,
+  { entered, response, permission: { decision, events: judged, arguments: given } }: Starting,
 ): Promise<void> {
   const { thread, found, row, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
-  await startToolCall(tx, { threadId, callId, now, decision })
+  const changed = given === undefined ? {} : { arguments: JSON.stringify(given) }
+  await startToolCall(tx, { threadId, callId, now, decision, ...changed })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const opens = found.id === callId
   const started: Fact = fact('tool.started', { name: row.name }, callScope(input))

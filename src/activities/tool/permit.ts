@@ -4,9 +4,14 @@
  * Does not own: how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
  */
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { toInputSchema } from '../../definitions/plan/argument-schema.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
+import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
+import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
+import type { ApprovalRule } from '../../policy/approval.js'
+import type { Question } from '../../policy/approval-detail.js'
 import { judgeForThread, looksAtFailures } from '../../policy/judge.js'
 import type {
   Opinion,
@@ -16,17 +21,23 @@ import type {
   ThreadPermissions,
 } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
+import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
-import type { JsonObject } from '../../protocol/values.js'
+import { toMicros } from '../../protocol/time.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { findGrant } from '../../store/calls/grants.js'
 import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { digestOf } from '../../store/digest.js'
 import type { OperationRecord } from '../../store/operations.js'
+import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
+import { argumentsOf, argumentsToRun } from './approval-request.js'
 import { runBounded } from './bounded.js'
 
 /** As long as a hook may take. If `needsApproval` hangs longer, a person is asked; if the policy does, the call is denied. */
@@ -36,22 +47,25 @@ const CHECK_TIMEOUT = 30_000
 export interface Permit extends Sources {
   /** The checks that gave no answer. */
   readonly problems: readonly CheckProblem[]
+  /** What a person is shown who is asked. */
+  readonly question: () => Question
 }
 
 interface CheckProblem {
-  readonly source: 'tool' | 'policy'
+  readonly source: 'tool' | 'policy' | 'preview'
   readonly thrown: Thrown
 }
 
 interface Asking {
-  readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'>
+  readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'> &
+    Partial<Pick<ExecuteToolInput, 'response'>>
   /** Null: no worker has the agent. */
   readonly content: Pick<PlanContent, 'permissions'> | null
   readonly kind: ActionKind
   readonly name: string
   /** Of a function checked by its schema, of anything else as they were written. */
   readonly args: Record<string, unknown>
-  readonly traits: ActionTraits
+  readonly traits: ActionTraits & { readonly approval?: ApprovalRule }
   readonly signal: AbortSignal
 }
 
@@ -65,24 +79,58 @@ interface AskingForTool extends Pick<Asking, 'args' | 'signal'> {
 }
 
 /**
- * What the sources say about a call of a function: rules, the tool's own check, and the worker's policy function. The sources of a
- * call that was asked about are not consulted again. Null: the call has begun, or its code is not run, because its activity failed.
+ * What the sources say about a call of a function: rules, the tool's own check, and the worker's policy function. Of a call that was
+ * asked about only what can deny is consulted again. Null: the call has begun, or its code is not run, because its activity failed.
  */
 export async function permitOfTool(
   dependencies: ActivityDependencies,
   asking: AskingForTool,
 ): Promise<Permit | null> {
-  const { input, row, operation, tool: traits, args } = asking
-  if (operation?.state === 'waiting')
-    return { traits, rules: [], opinions: [], mode: undefined, problems: [] }
+  const { operation, tool: traits } = asking
+  const isWaiting = operation?.state === 'waiting'
   // The code of a remote tool is not run here, so that it may be sent all the same.
-  if (operation !== null || (input.failed === true && traits.remote === undefined)) return null
-  const own = await opinionOfTool(dependencies, asking, args)
-  const permit = await permitOf(dependencies, { ...asking, kind: 'tool', name: row.name, traits })
-  return {
+  const isEnded = asking.input.failed === true && traits.remote === undefined
+  if (!isWaiting && (operation !== null || isEnded)) return null
+  const own = isWaiting ? NO_OPINION : await opinionOfTool(dependencies, asking)
+  const permit = await permitOf(dependencies, { ...asking, kind: 'tool', name: asking.row.name, traits })
+  const known: Permit = {
     ...permit,
     opinions: [...(own.opinion === null ? [] : [own.opinion]), ...permit.opinions],
     problems: [...own.problems, ...permit.problems],
+    question: () => ({ ...permit.question(), ...describeTool(traits) }),
+  }
+  return isWaiting || traits.preview === undefined ? known : withPreview(dependencies, asking, known)
+}
+
+function describeTool({ description, args }: ToolDefinition): Pick<Question, 'description' | 'schema'> {
+  return { description, ...(args === undefined ? {} : { schema: toInputSchema(args) }) }
+}
+
+/** Makes the preview of a call about which a person will be asked. It fails closed: without a preview nobody could know what they approve. */
+async function withPreview(
+  dependencies: ActivityDependencies,
+  asking: AskingForTool,
+  permit: Permit,
+): Promise<Permit> {
+  const { store } = dependencies
+  const { input, row, tool } = asking
+  const judged = await store.read(async (db) => {
+    const thread = await findThread(db, input.threadId)
+    return judgePermit(db, permit, { input, row, permissions: thread?.permissions ?? null })
+  })
+  if (judged.decision !== 'asked') return permit
+  const checked = await runCheck(dependencies, asking, (state) => tool.preview?.(state, asking.args as never))
+  const made = checked.kind === 'answered' ? readPreview(checked.value) : null
+  if (typeof made === 'object' && made !== null)
+    return { ...permit, question: () => ({ ...permit.question(), preview: made }) }
+  const thrown = checked.kind === 'answered' ? readThrown(new Error(made ?? '')) : thrownBy(checked)
+  // A stop ends the run, and closes the request.
+  if (thrown === null) return permit
+  const denies = { source: 'tool', effect: 'deny', reason: 'Its preview could not be made.' } as const
+  return {
+    ...permit,
+    opinions: [...permit.opinions, denies],
+    problems: [...permit.problems, { source: 'preview', thrown }],
   }
 }
 
@@ -108,8 +156,9 @@ export async function permitOfName(
   if (!isProtected && policy === undefined) return null
   const { threadId, callId } = asking.input
   const row = await store.read((db) => findToolCall(db, threadId, callId))
-  const parsed = row === null ? null : parseObject(row.arguments)
-  if (row === null || parsed?.ok !== true) return null
+  if (row === null) return null
+  const parsed = parseObject((await argumentsToRun(store, asking.input, row)).arguments)
+  if (!parsed.ok) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
   const traits = { capabilities: capabilities ?? [], readOnly: true }
@@ -127,18 +176,49 @@ interface AskingInPlace extends Asking {
   readonly opinion: Opinion | null
 }
 
-/** Decides about a call in place. Rules, mode and policy count for it as for a call of a model. */
+/** Decides about a call in place. Rules, mode, policy and grants count for it as for a call of a model. */
 export async function judgeInPlace(
   dependencies: ActivityDependencies,
   { permissions, opinion, ...asking }: AskingInPlace,
 ): Promise<PermissionDecision> {
   const permit = await permitOf(dependencies, asking)
   const opinions = opinion === null ? permit.opinions : [opinion, ...permit.opinions]
-  const { threadId, run } = asking.input
-  const called = { thread_id: threadId, run, name: asking.name }
-  const hasFailed =
-    looksAtFailures(permit, permissions) && (await dependencies.store.read((db) => hasFailedCall(db, called)))
-  return judgeForThread({ ...permit, opinions }, permissions, hasFailed)
+  const judged = { ...permit, opinions }
+  const quick = judgeForThread(judged, permissions)
+  if (quick.decision === 'allowed' && !looksAtFailures(judged, permissions)) return quick
+  const { input, name, args } = asking
+  const row = { name, arguments: JSON.stringify(args) }
+  return dependencies.store.read((db) =>
+    judgePermit(db, judged, { input: { ...input, now: Date.now() }, row, permissions }),
+  )
+}
+
+interface JudgedCall {
+  readonly input: Pick<ExecuteToolInput, 'threadId' | 'run' | 'now'>
+  readonly row: Pick<ToolCallRecord, 'name' | 'arguments'>
+  /** Of the thread. */
+  readonly permissions: ThreadPermissions | null
+}
+
+/** Decides about a call. Grants are read only where one could answer. */
+export async function judgePermit(
+  db: Reader,
+  permit: Permit,
+  { input: { threadId, run, now }, row, permissions }: JudgedCall,
+): Promise<PermissionDecision> {
+  // The row of a queued call has no run yet.
+  const called = { thread_id: threadId, run, name: row.name }
+  const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(db, called))
+  const decision = judgeForThread(permit, permissions, { hasFailed })
+  const isGrantable = judgeForThread(permit, permissions, { hasFailed, grant: '' }).decision === 'allowed'
+  if (decision.decision === 'allowed' || !isGrantable) return decision
+  const owner = await findThread(db, threadId)
+  if (owner === null) return decision
+  const { capabilities = [] } = permit.traits
+  const argumentsDigest = digestOf(argumentsOf(row))
+  const call = { toolName: row.name, capabilities, argumentsDigest, now: toMicros(now) }
+  const grant = await findGrant(db, owner, call)
+  return grant === null ? decision : judgeForThread(permit, permissions, { hasFailed, grant: grant.id })
 }
 
 /** What rules and the worker's policy function say about a call. */
@@ -151,19 +231,31 @@ async function permitOf(dependencies: ActivityDependencies, asking: Asking): Pro
       ? []
       : [{ source: 'agent', permissions: content.permissions } as const]),
   ]
-  const { opinion, problems } = await opinionOfPolicy(dependencies, asking)
-  return { traits, rules, mode, opinions: opinion === null ? [] : [opinion], problems }
+  const { opinion, problems, approval } = await opinionOfPolicy(dependencies, asking)
+  const { kind, args } = asking
+  const rulesOfApproval = [dependencies.approval, traits.approval, approval]
+  return {
+    ...{ traits, rules, mode, opinions: opinion === null ? [] : [opinion], problems },
+    question: () => ({
+      kind,
+      // As JSON: parsed arguments may contain dates and the like.
+      arguments: JSON.parse(JSON.stringify(args)) as JsonValue,
+      approval: combineApprovalRules(rulesOfApproval),
+    }),
+  }
 }
 
 interface Checked {
   readonly opinion: Opinion | null
   readonly problems: readonly CheckProblem[]
+  /** For the approval that it demands. */
+  readonly approval?: ApprovalRule
 }
 
 const NO_OPINION: Checked = { opinion: null, problems: [] }
 
 /** A check that gives no answer is replaced by an effect, and its failure is kept for operators. */
-function withoutAnswer(source: CheckProblem['source'], effect: Opinion['effect'], thrown: Thrown): Checked {
+function withoutAnswer(source: 'tool' | 'policy', effect: Opinion['effect'], thrown: Thrown): Checked {
   return { opinion: { source, effect }, problems: [{ source, thrown }] }
 }
 
@@ -173,36 +265,43 @@ function hungFor(): Thrown {
 
 /**
  * The opinion of the tool's own check. It fails closed: a check that throws, hangs, or answers anything but false needs a
- * person. Writes of the check to the thread are dropped.
+ * person.
  */
-async function opinionOfTool(
-  dependencies: ActivityDependencies,
-  asking: AskingForTool,
-  args: Record<string, unknown>,
-): Promise<Checked> {
+async function opinionOfTool(dependencies: ActivityDependencies, asking: AskingForTool): Promise<Checked> {
   const { needsApproval: check = false } = asking.tool
   const asks: Checked = { opinion: { source: 'tool', effect: 'require_approval' }, problems: [] }
   if (check === false) return NO_OPINION
   if (typeof check !== 'function') return asks
+  const checked = await runCheck(dependencies, asking, (state) => check(state, asking.args as never))
+  if (checked.kind === 'answered') return checked.value === false ? NO_OPINION : asks
+  const thrown = thrownBy(checked)
+  // Stopped: the call begins and ends at once as interrupted.
+  return thrown === null ? NO_OPINION : withoutAnswer('tool', 'require_approval', thrown)
+}
+
+type CheckEnd = Awaited<ReturnType<typeof runBounded<unknown>>>
+
+/** Runs a check of a tool with the state of its call. `args` were parsed by the tool's own schema; writes to the thread are dropped. */
+async function runCheck(
+  dependencies: ActivityDependencies,
+  asking: AskingForTool,
+  check: (state: ThreadState) => unknown,
+): Promise<CheckEnd> {
   const abort = new AbortController()
   const { signal } = asking
   const { state, redactor, close } = await openCallState(dependencies, asking, abort.signal)
-  // `args` were parsed by the tool's own schema.
   const bounds = { timeout: CHECK_TIMEOUT, signal, abort }
-  const checked = await runBounded(() => check(state, args as never), bounds)
+  const ended = await runBounded<unknown>(async () => redactor.redactJson(await check(state)), bounds)
   close()
-  switch (checked.kind) {
-    case 'answered':
-      return checked.value === false ? NO_OPINION : asks
-    case 'threw':
-      return withoutAnswer('tool', 'require_approval', readThrown(redactor.redactThrown(checked.error)))
-    case 'timed_out':
-      return withoutAnswer('tool', 'require_approval', hungFor())
-    case 'stopped':
-      assertStoppedByUser()
-      // The call begins and ends at once as interrupted.
-      return NO_OPINION
-  }
+  return ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
+}
+
+/** Why a check gave no answer; null: a user has stopped the run. */
+function thrownBy(ended: Exclude<CheckEnd, { readonly kind: 'answered' }>): Thrown | null {
+  if (ended.kind === 'threw') return readThrown(ended.error)
+  if (ended.kind === 'timed_out') return hungFor()
+  assertStoppedByUser()
+  return null
 }
 
 /** The opinion of the worker's policy function, which fails closed: without an answer of it the call is denied. */
@@ -248,7 +347,16 @@ function readPolicyAnswer(answer: unknown): Checked {
     const { effect } = answer
     const reason = 'reason' in answer && typeof answer.reason === 'string' ? answer.reason : undefined
     const opinion = { source: 'policy', effect, ...(reason === undefined ? {} : { reason }) } as const
-    return { opinion, problems: [] }
+    const approval = 'approval' in answer ? answer.approval : undefined
+    const problem = approvalRuleProblem(approval)
+    if (problem !== undefined)
+      return withoutAnswer('policy', 'deny', readThrown(new Error(`The rule of its approval: ${problem}.`)))
+    // Checked in the line above.
+    return {
+      opinion,
+      problems: [],
+      ...(approval === undefined ? {} : { approval: approval as ApprovalRule }),
+    }
   }
   const wrong =
     'Expected "allow", "require_approval", "deny", true, false or { effect, reason }, got something else.'

@@ -275,8 +275,28 @@ const TABLES: Readonly<Record<string, Table>> = {
       reason: 'text?',
       answer: 'text?',
       answer_digest: 'text?',
+      expires_at: 'big?',
     },
     key: ['thread_id', 'id'],
+  },
+  grants: {
+    columns: {
+      id: 'text',
+      subject: 'text',
+      thread_id: 'text?',
+      account: 'text?',
+      user_id: 'text?',
+      tool_name: 'text',
+      capabilities: 'text?',
+      arguments_digest: 'text?',
+      given_in: 'text',
+      request_id: 'text',
+      granted_by: 'text?',
+      created_at: 'big',
+      expires_at: 'big?',
+      revoked_at: 'big?',
+    },
+    key: ['id'],
   },
   effects: {
     columns: {
@@ -371,6 +391,11 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
     index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
     index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
+    // A call that a person would be asked about looks for those of its thread, tree and user.
+    index('grants_by_subject', 'grants', ['subject', 'id']),
+    // The deletion of a thread deletes them, and operators list those of an account.
+    index('grants_by_thread', 'grants', ['thread_id']),
+    index('grants_by_account', 'grants', ['account', 'id']),
     index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
     // Each start of a process checks whether it has the keys of all secrets.
     index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),
