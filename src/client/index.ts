@@ -9,6 +9,7 @@ export type { ListThreads, ThreadSummary, ThreadsPage } from './lists/list-threa
 export type { NewMessage } from './messages/send-message.js'
 export type { OnNotice, ThreadNotice } from './client-context.js'
 export type { PageOptions } from './lists/list-threads.js'
+export type { PermissionsOwner } from './owner-permissions.js'
 export type { PendingRequest } from './answers/pending-request.js'
 export type { Examine, Finding, FindingKind } from './doctor/finding.js'
 export type { DeletedThread, DeleteThread, KeptHistory } from './retention/delete-thread.js'

@@ -152,7 +152,7 @@ const TABLES = {
   ...{ threads: true, thread_tags: true, messages: true, tool_calls: true, operations: true, runs: true },
   ...{ children: true, files: true, blobs: true, thread_values: true, plans: true, events: true },
   ...{ deltas: true, errors: true, pending: true, effects: true, variables: true, boundaries: true },
-  ...{ agents: true, stops: true },
+  ...{ agents: true, stops: true, owner_permissions: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

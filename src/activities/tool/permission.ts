@@ -4,13 +4,13 @@
  * Does not own: what the sources say (`permit.ts`), how they and the mode combine (`policy/judge.ts`), and the commit of a
  * denial (`commit-result.ts`).
  * Invariants:
- * - The decision is made in the transaction that would begin the call, from the permissions that its thread has then, and each
- *   call that begins has its record.
+ * - The decision is made in the transaction that would begin the call, from the permissions that the store has then, and each
+ *   call that begins has its record. A person can answer what has to be approved, and not what is denied by then.
  * - A permission is requested before the operation is `started`, so a call that waited, for minutes or weeks, never has an
  *   unknown outcome (T4). The row of the request holds the answer and the digest of the arguments that were shown; other
  *   arguments need a new request. Text of the conversation decides nothing.
  */
-import { ALLOWED_BY_DEFAULT, judgeForThread, looksAtFailures } from '../../policy/judge.js'
+import { ALLOWED_BY_DEFAULT, denialByRules, judgeForThread, looksAtFailures } from '../../policy/judge.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import type { ActionDecision } from '../../protocol/event-codes.js'
@@ -31,7 +31,7 @@ import { digestFacts, postpone, unstoredFacts } from '../operation.js'
 import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
-import type { OpenThread } from '../thread-row.js'
+import type { ThreadOfCall } from '../../store/threads/threads.js'
 import { ERROR_PREFIX, outcomeResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { Permit } from './permit.js'
@@ -59,7 +59,7 @@ export interface Denied {
 interface EnteredCall {
   readonly input: HeldInput
   readonly response: CallResponse | null
-  readonly thread: OpenThread
+  readonly thread: ThreadOfCall
   readonly found: Unfinished
   readonly row: ToolCallRecord
   /** Events that precede all others of the call. */
@@ -72,11 +72,15 @@ export async function decidePermission(
   entered: EnteredCall,
   permit: Permit | null,
 ): Promise<Permission> {
-  const { found, input, row } = entered
+  const { found, input } = entered
   const { operation } = found
   if (operation !== null && operation.state !== 'waiting')
     return { kind: 'granted', decision: null, events: [] }
   const stored = operation === null ? null : await readAnswer(tx, { ...entered, operation })
+  const overruled = stored?.kind === 'granted' ? denialSince(entered, permit) : null
+  // The answer of the person is told with the result of the call.
+  if (overruled !== null && permit !== null)
+    return deny(tx, { ...entered, response: null }, { permit, decision: overruled })
   if (stored !== null && stored.kind !== 'outdated') return stored
   if (permit === null) return { kind: 'granted', decision: ALLOWED_BY_DEFAULT, events: [] }
   const asked = stored?.requested ?? 0
@@ -87,14 +91,30 @@ export async function decidePermission(
       return { kind: 'granted', decision, events: await evaluationFacts(tx, input, { permit, decision }) }
     case 'asked':
       return askApproval(tx, entered, { permit, decision, number: asked + 1 })
-    case 'denied': {
-      await holdBack(tx, entered, { permit, decision, events: [] })
-      const held = await findOperation(tx, row.thread_id, found.id)
-      if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
-      const result = refusalResult(decision, row)
-      return { kind: 'denied', operation: held, decision, result }
-    }
+    case 'denied':
+      return deny(tx, entered, { permit, decision })
   }
+}
+
+/** The denial of a call that a person has allowed, by rules that were set while it waited. */
+function denialSince(
+  { thread: { permissions } }: EnteredCall,
+  permit: Permit | null,
+): PermissionDecision | null {
+  return permit === null ? null : denialByRules(permit.traits, permissions)
+}
+
+async function deny(
+  tx: Writer,
+  entered: EnteredCall,
+  judged: Pick<HeldBack, 'permit' | 'decision'>,
+): Promise<Denied> {
+  const { row, found } = entered
+  const { decision } = judged
+  await holdBack(tx, entered, { ...judged, events: [] })
+  const held = await findOperation(tx, row.thread_id, found.id)
+  if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
+  return { kind: 'denied', operation: held, decision, result: refusalResult(decision, row) }
 }
 
 async function judgeCall(

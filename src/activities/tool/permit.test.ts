@@ -5,7 +5,7 @@ import type { Permissions } from '../../policy/permissions.js'
 import { judgeInPlace, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
-  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
+  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: { rules: [] } },
   ...{ signal: new AbortController().signal, input: {} as never, kind: 'tool' as const },
 } as const
 

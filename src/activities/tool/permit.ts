@@ -13,7 +13,7 @@ import type {
   PermissionDecision,
   SourceRules,
   Sources,
-  ThreadPermissions,
+  StoredPermissions,
 } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
@@ -122,7 +122,8 @@ export async function permitOfName(
 }
 
 interface AskingInPlace extends Asking {
-  readonly permissions: ThreadPermissions | null
+  /** As the call around it found them. */
+  readonly permissions: StoredPermissions
   /** Of the tool's own check. */
   readonly opinion: Opinion | null
 }

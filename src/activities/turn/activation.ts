@@ -16,6 +16,7 @@ import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
+import { narrowRun, rulesOfWaiting } from '../../store/threads/run-permissions.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, commit, finish, lookUp, unstoredFacts } from '../operation.js'
 import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
@@ -163,8 +164,11 @@ async function beginRun(
   tx: Writer,
   input: ActivationInput,
 ): Promise<readonly ReturnType<typeof runStartFact>[]> {
-  const { threadId, trigger } = input
+  const { threadId, trigger, run, drain } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
+  // Its immediate subagents start before the drain.
+  const waiting = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
+  await narrowRun(tx, { threadId, number: run }, await rulesOfWaiting(tx, threadId, waiting))
   const requests = await openVariablesRequests(tx, threadId)
   await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
   return [runStartFact(input, trigger)]

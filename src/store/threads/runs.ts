@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { Permissions } from '../../policy/permissions.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
@@ -10,6 +11,7 @@ import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
+import { firstRulesColumn } from './run-permissions.js'
 
 export interface RunUsage {
   readonly inputTokens: number
@@ -32,14 +34,18 @@ type Columns = {
   usage: RunUsage | null
   session: SessionEnd | null
   context: JsonObject
+  permissions: Permissions | null
 }
 
 export type RunRecord = Decoded<Selectable<Schema['runs']>, Columns>
 
 /** Columns that are left out have the values of a run that just started. */
-type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> & Partial<RunRecord>
+type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> &
+  Partial<Omit<RunRecord, 'permissions'>>
 
-const codec = rowCodec<Selectable<Schema['runs']>, Columns>({ json: ['usage', 'session', 'context'] })
+const codec = rowCodec<Selectable<Schema['runs']>, Columns>({
+  json: ['usage', 'session', 'context', 'permissions'],
+})
 
 /** Names a run of a thread. */
 export interface RunKey {
@@ -47,11 +53,12 @@ export interface RunKey {
   readonly number: number
 }
 
-/** Returns false, and changes nothing, if the run exists. */
+/** Returns false, and changes nothing, if the run exists. A run that continues another one has its rules. */
 export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
+  const row = codec.toRow({ steps: 0, waited: 0, context: {}, ...run })
   const result = await tx
     .insertInto('runs')
-    .values(codec.toRow({ steps: 0, waited: 0, context: {}, ...run }))
+    .values({ ...row, permissions: firstRulesColumn(run) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
