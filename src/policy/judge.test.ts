@@ -153,7 +153,9 @@ describe('the permissions of a thread', () => {
     [undefined, { interactive: false }, 'denied'],
     [undefined, { permissions: { '*': 'deny' } }, 'asked'],
   ] as const)('the mode %s of the worker and %j: %s', (mode, ofThread, decision) => {
-    expect(judgeForThread({ ...ASKS, mode }, storedPermissions({ thread: ofThread }))).toMatchObject({ decision })
+    expect(judgeForThread({ ...ASKS, mode }, storedPermissions({ thread: ofThread }))).toMatchObject({
+      decision,
+    })
   })
 })
 

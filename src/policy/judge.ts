@@ -142,10 +142,7 @@ export function looksAtFailures({ mode, traits }: Sources, stored: StoredPermiss
 }
 
 /** The denial of a call that a person has allowed: rules that deny it hold also when they came later. Null: none denies it. */
-export function denialByRules(
-  traits: ActionTraits,
-  { rules }: StoredPermissions,
-): PermissionDecision | null {
+export function denialByRules(traits: ActionTraits, { rules }: StoredPermissions): PermissionDecision | null {
   const facts = { traits, rules, opinions: [], modes: [], interactive: true, hasFailed: false }
   const decision = judge(facts)
   return decision.decision === 'denied' ? decision : null

@@ -10,7 +10,7 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { mergePermissions } from '../../policy/permissions.js'
 import type { Permissions } from '../../policy/permissions.js'
-import type { Writer } from '../store.js'
+import type { Reader, Writer } from '../store.js'
 import type { ChildKey } from './children.js'
 import type { RunKey } from './runs.js'
 
@@ -88,12 +88,12 @@ export function readRules(column: string | null): readonly Permissions[] {
 
 /** The rules of those of these messages that wait: a run may have to know them before it takes the messages. */
 export async function rulesOfWaiting(
-  tx: Writer,
+  db: Reader,
   threadId: string,
   ids: readonly string[],
 ): Promise<readonly Permissions[]> {
   if (ids.length === 0) return []
-  const rows = await tx
+  const rows = await db
     .selectFrom('messages')
     .select('run_permissions')
     .where('thread_id', '=', threadId)
