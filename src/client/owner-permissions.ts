@@ -9,13 +9,9 @@ import {
   findOwnerPermissions,
   putOwnerPermissions,
 } from '../store/threads/owner-permissions.js'
+import type { PermissionsOwner } from '../store/threads/owner-permissions.js'
 import type { ClientContext } from './client-context.js'
 import { halfCharacterProblem } from './messages/send-message.js'
-
-/** An account with all of its users, a user of an account, or a user of threads without an account. */
-export type PermissionsOwner =
-  | { readonly account: string; readonly userId?: string }
-  | { readonly account?: string; readonly userId: string }
 
 /** Replaces the rules of an account or a user; null removes them. @throws ConfigError */
 export async function setOwnerPermissions(

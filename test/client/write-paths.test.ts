@@ -47,6 +47,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),
   pendingPage: (threads) => threads.pendingPage(),
+  permissions: (threads) => threads.permissions({ account: 'acme' }),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
   readdirFile: () => thread.readdirFile('/'),
@@ -78,6 +79,11 @@ const COMMANDS: readonly Control[] = [
     of: ['queueTool'],
     writes: ['messages', 'tool_calls'],
     run: () => thread.queueTool('count', {}, { id: 'q' }),
+  },
+  {
+    of: ['setPermissions'],
+    writes: ['owner_permissions'],
+    run: (threads) => threads.setPermissions({ account: 'acme' }, { '*': 'deny' }),
   },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {

@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { PermissionsOwner } from '../../client/owner-permissions.js'
 import type { Permissions } from '../../policy/permissions.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { answerConfigErrors, ProblemError } from '../error-response.js'
@@ -77,6 +76,8 @@ export function addPermissionsRoutes(app: ThreadApp, { client }: ServerContext):
     return context.body(null, 204)
   })
 }
+
+type PermissionsOwner = Parameters<ServerContext['client']['permissions']>[0]
 
 function ownerOf(context: ThreadContext, owner: z.infer<typeof shared.request.query>): PermissionsOwner {
   if (context.get('caller').account !== null)

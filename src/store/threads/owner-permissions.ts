@@ -4,10 +4,9 @@ import type { Micros } from '../../protocol/time.js'
 import type { Reader, Writer } from '../store.js'
 
 /** An account with all of its users, a user of an account, or a user of threads without an account. */
-export interface PermissionsOwner {
-  readonly account?: string | undefined
-  readonly userId?: string | undefined
-}
+export type PermissionsOwner =
+  | { readonly account: string; readonly userId?: string }
+  | { readonly account?: string; readonly userId: string }
 
 interface OwnedPermissions {
   readonly owner: PermissionsOwner

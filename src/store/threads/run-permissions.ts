@@ -1,7 +1,8 @@
 /**
  * The rules of a single run.
- * Owns: which rules a message brings, how a run takes them over, and which runs continue those of an earlier one.
- * Does not own: how rules combine (`policy/permissions.ts`), and the judgement of a call (`policy/judge.ts`).
+ * Owns: which rules a message brings, and how a run takes them over.
+ * Does not own: which rules a run begins with (`runs.ts`), how rules combine (`policy/permissions.ts`), and the judgement of a
+ * call (`policy/judge.ts`).
  * Invariants:
  * - The rules of a run only become stricter.
  * - What a run sends, to itself or to another thread, brings the rules of that run: no message leads out of them.
@@ -37,25 +38,6 @@ export function broughtColumn(rules: BroughtRules | undefined): string | RawBuil
     join runs on runs.thread_id = tool_calls.thread_id and runs.number = tool_calls.run
     where children.parent_thread_id = ${parentThreadId} and children.reference = ${reference}
   )`
-}
-
-/** Triggers of runs that go on with what an earlier run has left undone, without a message that could bring rules. */
-const CONTINUING: readonly string[] = ['continue', 'variables']
-
-interface BeginningRun {
-  readonly thread_id: string
-  readonly number: number
-  readonly trigger_kind: string
-}
-
-/** The column of the rules with which a run begins. */
-export function firstRulesColumn({
-  thread_id: threadId,
-  number,
-  trigger_kind: trigger,
-}: BeginningRun): RawBuilder<string | null> | null {
-  if (!CONTINUING.includes(trigger)) return null
-  return sql`(select permissions from runs where thread_id = ${threadId} and number < ${number} order by number desc limit 1)`
 }
 
 /** Adds rules that messages have brought to those of their run. Without any it does nothing. */

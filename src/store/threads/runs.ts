@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import type { Permissions } from '../../policy/permissions.js'
 import { fact } from '../../protocol/facts.js'
@@ -11,7 +12,6 @@ import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
-import { firstRulesColumn } from './run-permissions.js'
 
 export interface RunUsage {
   readonly inputTokens: number
@@ -53,12 +53,23 @@ export interface RunKey {
   readonly number: number
 }
 
+/** Triggers of runs that go on with what an earlier run has left undone, without a message that could bring rules. */
+const CONTINUING: readonly string[] = ['continue', 'variables']
+
+/** The column of the rules with which a run begins. */
+function firstRules({ thread_id: threadId, number, trigger_kind: trigger }: NewRun) {
+  if (!CONTINUING.includes(trigger)) return null
+  return sql<
+    string | null
+  >`(select permissions from runs where thread_id = ${threadId} and number < ${number} order by number desc limit 1)`
+}
+
 /** Returns false, and changes nothing, if the run exists. A run that continues another one has its rules. */
 export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
   const row = codec.toRow({ steps: 0, waited: 0, context: {}, ...run })
   const result = await tx
     .insertInto('runs')
-    .values({ ...row, permissions: firstRulesColumn(run) })
+    .values({ ...row, permissions: firstRules(run) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
