@@ -162,7 +162,7 @@ describe('the permissions of a thread', () => {
 describe('the permissions that the store has', () => {
   const DENIES = { 'orders.*': 'deny' } as const
 
-  test('AR-PS.4 each rule that counts is named with its source', () => {
+  test('each rule that counts is named with its source', () => {
     const sources = { worker: DENIES, agent: DENIES } as const
     const rules = (['worker', 'agent'] as const).map((source) => ({ source, permissions: sources[source] }))
     const thread = { permissions: DENIES }
@@ -176,7 +176,7 @@ describe('the permissions that the store has', () => {
   })
 
   test.each(['account', 'user', 'run'] as const)(
-    'PL-RC.8 a rule of the %s denies what a person has allowed',
+    'a rule of the %s denies what a person has allowed',
     (source) => {
       const stored = storedPermissions({ thread: { mode: 'bypass' }, [source]: DENIES })
       expect(denialByRules({ capabilities: ['orders.refund'] }, stored)).toMatchObject({

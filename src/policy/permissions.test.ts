@@ -149,7 +149,7 @@ describe('rules of several sources', () => {
     expect([...seen].toSorted()).toEqual(['allow', 'deny', 'require_approval'])
   })
 
-  test('PL-RC.8 of equal keys the stricter value counts, and of equally strict ones the first', () => {
+  test('of equal keys the stricter value counts, and of equally strict ones the first', () => {
     const merged = mergePermissions([
       { a: 'require_approval', b: true, c: { paths: ['x'] } },
       { a: 'allow', b: false, c: { paths: ['y'] } },

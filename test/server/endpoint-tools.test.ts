@@ -39,7 +39,7 @@ test('K-23 what needs a model, an agent or a person is refused in words', async 
 test.each([
   ['account', { account: 'acme' }],
   ['user', { account: 'acme', userId: 'ann' }],
-] as const)('PL-LC.3 a rule of the %s binds the tools that an endpoint invokes', async (_source, owner) => {
+] as const)('a rule of the %s binds the tools that an endpoint invokes', async (_source, owner) => {
   const id = (await fixture.env.threads.create({ agent: 'support', account: 'acme', userId: 'ann' })).threadId
   const invoke = async () => {
     const response = await fixture.run(

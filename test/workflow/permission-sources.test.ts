@@ -39,7 +39,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
 
   describe.each(SOURCES)('a rule of the %s', (source) => {
     test.each(KINDS)(
-      'PL-RC.8 AR-PS.4 denies a call of %s, without a trace',
+      'denies a call of %s, without a trace, where the thread allows it',
       async (_kind, capability, call) => {
         const started = await startWith(
           source,
@@ -76,20 +76,25 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
       expect(count.refunds).toBe(1)
     })
 
-    test('PL-RC.8 weakens nothing', async () => {
-      const { thread } = await startWith(
-        source,
-        { '*': 'allow', 'orders.refund': true },
-        { voices: everyVoice(calls(refund), done), given: { permissions: DENIES } },
-      )
-      await thread.waitUntilIdle()
-      expect(count.refunds).toBe(0)
-      expect(await thread.decisions()).toMatchObject([
-        { decision: 'denied', source: 'thread', rules: ['thread:orders.*'] },
-      ])
+    test('PL-RC.8 narrows and never widens: the policy denies, or the rule does', async () => {
+      const allows = { '*': 'allow', 'orders.refund': true } as const
+      for (const [ofSource, ofThread, by] of [
+        [allows, DENIES, 'thread'],
+        [DENIES, allows, source],
+      ] as const) {
+        const { thread } = await startWith(source, ofSource, {
+          voices: everyVoice(calls(refund), done),
+          given: { permissions: ofThread },
+        })
+        await thread.waitUntilIdle()
+        expect(count.refunds).toBe(0)
+        expect(await thread.decisions()).toMatchObject([
+          { decision: 'denied', source: by, rules: [`${by}:orders.*`] },
+        ])
+      }
     })
 
-    test('PL-LC.3 binds code that calls a tool in place', async () => {
+    test('binds code that calls a tool in place', async () => {
       const results: unknown[] = []
       await startWith(source, DENIES, {
         voices: everyVoice(calls(order('delegate')), done),
@@ -134,7 +139,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     },
   )
 
-  test('PL-RC.8 a person does not allow what was denied while the call waited', async () => {
+  test('a person does not allow what was denied while the call waited', async () => {
     const owner = newOwner()
     const { thread } = await start({
       voices: everyVoice(calls(refund), done),

@@ -17,7 +17,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
   const refundsOf = async (reference: string) =>
     (await mode.env.threads.get(reference).decisions()).filter(({ toolName }) => toolName === 'refund')
 
-  test('PL-EX.1 the rule of a run prevents its second effect, and the next run does not have it', async () => {
+  test('the rule of a run prevents its second effect, and the next run does not have it', async () => {
     const { thread } = await start({
       voices: everyVoice(calls(refund), done, calls(refund), done, calls(refund), done),
     })
@@ -75,7 +75,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     expect(count.refunds).toBe(1)
   })
 
-  test('PL-RC.8 a subagent that a run starts is bound by the rules of the run', async () => {
+  test('a subagent that a run starts is bound by the rules of the run', async () => {
     const { thread } = await start({
       voices: {
         seller: [calls(order('runner')), done],
@@ -90,7 +90,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     expect(await refundsOf(child?.reference ?? '')).toMatchObject([DENIED])
   })
 
-  test('PL-RC.8 a subagent that a run writes to is bound for that work, and not for the next', async () => {
+  test('a subagent that a run writes to is bound for that work, and not for the next', async () => {
     const child = async () => (await thread.snapshot()).children[0]?.reference ?? ''
     const addressed = (text: string) => async () => calls(write(await child(), text))
     const { thread } = await start({
@@ -124,7 +124,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     expect(count.refunds).toBe(2)
   })
 
-  test('PL-RC.8 what a subagent of a run tells later is bound by the rules of the run', async () => {
+  test('what a subagent of a run tells later is bound by the rules of the run', async () => {
     const { thread } = await start({
       voices: {
         ...everyVoice(calls(create('resident')), done, calls(order('chief')), done),
@@ -148,7 +148,7 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     expect((await thread.snapshot()).agent).toBe('seller')
   })
 
-  test('PL-LC.3 a tool that code of a run queues in a subagent is bound by the rules of the run', async () => {
+  test('a tool that code of a run queues in a subagent is bound by the rules of the run', async () => {
     const { thread } = await start({
       voices: {
         seller: [calls(create('resident')), done, calls(order('delegate')), done],

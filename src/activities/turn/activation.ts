@@ -166,10 +166,13 @@ async function beginRun(
 ): Promise<readonly ReturnType<typeof runStartFact>[]> {
   const { threadId, trigger, run, drain } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
-  // Its immediate subagents start before the drain.
   const waiting = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
-  await narrowRun(tx, { threadId, number: run }, await rulesOfWaiting(tx, threadId, waiting))
-  const requests = await openVariablesRequests(tx, threadId)
+  const [rules, requests] = await Promise.all([
+    rulesOfWaiting(tx, threadId, waiting),
+    openVariablesRequests(tx, threadId),
+  ])
+  // Its immediate subagents start before the drain.
+  await narrowRun(tx, { threadId, number: run }, rules)
   await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
   return [runStartFact(input, trigger)]
 }

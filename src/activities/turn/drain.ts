@@ -32,6 +32,7 @@ import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
 import { narrowRun } from '../../store/threads/run-permissions.js'
+import { lastRun } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation, Unfinished } from '../operation.js'
@@ -200,9 +201,12 @@ async function deliverAfterAnswer(
   hooked: DrainHooks,
 ): Promise<readonly ThreadOperation[]> {
   const numbers = await highestNumbers(tx, input.threadId)
-  // The run that will answer them: they are in its drain too, where they bring it their rules.
+  // The run that will answer them.
   const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
-  const { messages } = await deliverItems(tx, later, hooked)
+  const { messages, brought } = await deliverItems(tx, later, hooked)
+  // That run continues the last one, and has its rules.
+  const last = brought.length === 0 ? null : await lastRun(tx, input.threadId)
+  if (last !== null) await narrowRun(tx, { threadId: input.threadId, number: last.number }, brought)
   const events = creationFacts(later, messages)
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
