@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { callModel } from '../../src/activities/turn/call-model.js'
 import type { CallModelInput, DrainItem } from '../../src/protocol/activities.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'
-import { narrowRun } from '../../src/store/threads/run-permissions.js'
-import { findRun } from '../../src/store/threads/runs.js'
+import { narrowRun, rulesOfWaiting } from '../../src/store/threads/run-permissions.js'
+import { findRun, insertRun } from '../../src/store/threads/runs.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { attempt, drainOf, modelInput, NOW } from './activity-desk.js'
+import { attempt, drainOf, modelInput, NOW, withDesk } from './activity-desk.js'
 import { withSubagents } from './children-desk.js'
 import { withBoss } from './exposure-desk.js'
 import type { BossDesk } from './exposure-desk.js'
+import { addChild, deliver, endSession } from './family.js'
 
 const RULES = { 'orders.*': 'deny' } as const
 
@@ -71,3 +72,17 @@ describe('what tells of the end of subagents brings the rules of the run that st
     ).toEqual(RULES)
   })
 })
+
+test('a report brings the rules of the run that it reports of', () =>
+  withDesk({}, async ({ store, dependencies }) => {
+    await addChild(store)
+    await endSession(store)
+    await store.write(async (tx) => {
+      await insertRun(tx, { thread_id: 'c', number: 1, trigger_kind: 'message', started_at: NOW })
+      await narrowRun(tx, { threadId: 'c', number: 1 }, [RULES])
+    })
+    const answer = await deliver(dependencies)
+    if (answer.type !== 'delivered' || answer.messageId === null) throw new Error('Expected a message.')
+    const ids = [answer.messageId]
+    expect(await store.read((db) => rulesOfWaiting(db, 't', ids))).toEqual([RULES])
+  }))
