@@ -56,7 +56,7 @@ function isDestructive({ destructive = false }: ActionTraits): boolean {
  * for a person in this thread, unless the worker's mode is `never`.
  */
 export interface ThreadPermissions {
-  /** Rules of the thread. They can make those of worker and agent stricter, and never weaker. */
+  /** Rules of the thread. They can make those of other sources stricter, and never weaker. */
   readonly permissions?: Permissions
   readonly mode?: PermissionMode
   /** False: nobody can be asked, so a call that needs an approval is denied at once. @default true */
@@ -75,8 +75,34 @@ export interface Opinion {
 
 /** Rules with their source. */
 export interface SourceRules {
-  readonly source: 'worker' | 'agent' | 'thread'
+  readonly source: 'worker' | 'agent' | 'account' | 'user' | 'thread' | 'run'
   readonly permissions: Permissions
+}
+
+/** The permissions that the store has for a call. */
+export interface StoredPermissions extends Pick<ThreadPermissions, 'mode' | 'interactive'> {
+  /** Of the account, the user, the thread and the run, those that have any. */
+  readonly rules: readonly SourceRules[]
+}
+
+interface FoundPermissions {
+  readonly account?: Permissions | null
+  readonly user?: Permissions | null
+  readonly thread: ThreadPermissions | null
+  /** Null: the call belongs to no run, or its run has none. */
+  readonly run?: Permissions | null
+}
+
+/** What the rows of account, user, thread and run say together. */
+export function storedPermissions({ account, user, thread, run }: FoundPermissions): StoredPermissions {
+  const { permissions, ...others } = thread ?? {}
+  const found = { account, user, thread: permissions, run } as const
+  const sources = ['account', 'user', 'thread', 'run'] as const
+  const rules = sources.flatMap((source) => {
+    const of = found[source] ?? null
+    return of === null ? [] : [{ source, permissions: of }]
+  })
+  return { ...others, rules }
 }
 
 export interface Judged {
@@ -100,21 +126,21 @@ export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
   readonly mode: PermissionMode | undefined
 }
 
-/** Decides by what the sources say, and by the permissions of the thread. */
+/** Decides by what the sources say, and by the permissions that the store has. */
 export function judgeForThread(
   { mode: ofWorker, ...sources }: Sources,
-  ofThread: ThreadPermissions | null,
+  stored: StoredPermissions,
   { hasFailed = false, grant = null }: Partial<Pick<Judged, 'hasFailed' | 'grant'>> = {},
 ): PermissionDecision {
-  const { permissions = {}, mode, interactive = true } = ofThread ?? {}
-  const rules = [...sources.rules, { source: 'thread', permissions } as const]
+  const { mode, interactive = true } = stored
+  const rules = [...sources.rules, ...stored.rules]
   const modes = [ofWorker, mode].filter((one) => one !== undefined)
   return judge({ ...sources, rules, modes, interactive, hasFailed, grant })
 }
 
 /** Whether it counts for the decision that a call of the same name has failed in the run. */
-export function looksAtFailures({ mode, traits }: Sources, ofThread: ThreadPermissions | null): boolean {
-  return traits.readOnly !== true && (mode === 'on_failure' || ofThread?.mode === 'on_failure')
+export function looksAtFailures({ mode, traits }: Sources, stored: StoredPermissions): boolean {
+  return traits.readOnly !== true && (mode === 'on_failure' || stored.mode === 'on_failure')
 }
 
 /** The record of a decision, which each executed call has. Fields that say nothing are left out. */

@@ -26,8 +26,14 @@ export type PermissionSource =
   | 'worker'
   /** A rule of the agent. */
   | 'agent'
+  /** A rule of the thread's account. */
+  | 'account'
+  /** A rule of the thread's user. */
+  | 'user'
   /** A rule of the thread. */
   | 'thread'
+  /** A rule of the run, which came with a message. */
+  | 'run'
   /** `needsApproval` of the tool. */
   | 'tool'
   /** The mode of the thread or the worker. */

@@ -100,6 +100,9 @@ export const refusals = { ...ALWAYS, ...BAD }
 /** Refusals of a route that reads from a thread. */
 export const readRefusals = { ...refusals, ...THREAD }
 
+/** Further refusals of a route with a body. */
+export const bodyRefusals = BODY
+
 /** Refusals of a route that changes a thread. */
 export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
 
@@ -168,6 +171,12 @@ const givenAttachment = z.union([
 ])
 
 /** A message for a thread. */
+/** Rules by capability, which the client checks. */
+export const rules = z.record(
+  z.string(),
+  z.union([z.enum(['allow', 'require_approval', 'deny']), z.boolean(), fields]),
+)
+
 export const givenMessage = z.strictObject({
   content: z.string().optional(),
   attachments: z.array(givenAttachment).max(LIMITS.messageAttachments).optional(),
@@ -177,6 +186,10 @@ export const givenMessage = z.strictObject({
     .optional()
     .openapi({ description: "In the model's context, hidden from the user's transcript." }),
   metadata: fields.optional(),
+  runPermissions: rules.optional().openapi({
+    description:
+      'Rules for the run that it begins or joins. They can only make those of the thread stricter; the next run does not have them.',
+  }),
 })
 
 /** A file or folder of a thread. */

@@ -27,6 +27,7 @@ export interface Schema {
   readonly variables: VariablesTable
   readonly boundaries: BoundariesTable
   readonly agents: AgentsTable
+  readonly owner_permissions: OwnerPermissionsTable
   readonly workers: WorkersTable
   readonly commits: CommitsTable
 }
@@ -114,6 +115,8 @@ interface MessagesTable {
   digest: string
   /** W3C trace context of the sender. */
   traceparent: string | null
+  /** JSON of `Permissions`: rules for the run that takes the message; null: it brings none. */
+  run_permissions: string | null
 }
 
 interface ToolCallsTable {
@@ -196,6 +199,8 @@ interface RunsTable {
   context: string
   /** W3C trace context that is the parent of its steps. */
   traceparent: string | null
+  /** JSON of `Permissions`: the rules of all messages that it has taken; null: none brought any. */
+  permissions: string | null
 }
 
 interface ChildrenTable {
@@ -418,6 +423,17 @@ interface AgentsTable {
   description: string | null
   icon: string | null
   expose_as_tool: number
+  updated_at: Micros
+}
+
+/** Rules of an account, of a user of an account, or of a user of threads without an account. */
+interface OwnerPermissionsTable {
+  /** Empty: threads without an account. */
+  account: string
+  /** Empty: all users of the account. */
+  user_id: string
+  /** JSON of `Permissions`. */
+  permissions: string
   updated_at: Micros
 }
 

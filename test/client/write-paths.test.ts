@@ -48,6 +48,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),
   pendingPage: (threads) => threads.pendingPage(),
+  permissions: (threads) => threads.permissions({ account: 'acme' }),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
   readdirFile: () => thread.readdirFile('/'),
@@ -79,6 +80,11 @@ const COMMANDS: readonly Control[] = [
     of: ['queueTool'],
     writes: ['messages', 'tool_calls'],
     run: () => thread.queueTool('count', {}, { id: 'q' }),
+  },
+  {
+    of: ['setPermissions'],
+    writes: ['owner_permissions'],
+    run: (threads) => threads.setPermissions({ account: 'acme' }, { '*': 'deny' }),
   },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
@@ -162,7 +168,7 @@ const TABLES = {
     variables: true,
     boundaries: true,
   },
-  ...{ agents: true, stops: true },
+  ...{ agents: true, stops: true, owner_permissions: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

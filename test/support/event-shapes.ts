@@ -92,7 +92,10 @@ const WRITTEN = {
   'message.deleted': nothing,
   'permission.evaluated': z.strictObject({
     decision: z.enum(['allowed', 'denied', 'asked']),
-    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'grant', 'not_interactive']),
+    source: z.enum([
+      ...(['worker', 'agent', 'account', 'user', 'thread', 'run'] as const),
+      ...(['tool', 'mode', 'policy', 'grant', 'not_interactive'] as const),
+    ]),
     rules: names,
   }),
   'tool.started': z.strictObject({ name: text }),

@@ -196,7 +196,6 @@ export function commitDenial(
         ...(await factsNotStoredYet(tx, input, call.operation)),
         ...phaseFive(input, row),
         ...(response === null ? [] : await resolveRequest(tx, input, response)),
-        ...(denied.events ?? []),
       ]
     },
   })

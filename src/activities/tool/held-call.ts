@@ -1,5 +1,5 @@
 import type { EndAnswer, PendingAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
-import type { ThreadPermissions } from '../../policy/judge.js'
+import type { StoredPermissions } from '../../policy/judge.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -15,8 +15,8 @@ import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
-import { movesActivity, openThread } from '../thread-row.js'
-import type { OpenThread } from '../thread-row.js'
+import type { ThreadOfCall } from '../../store/threads/threads.js'
+import { movesActivity, openThreadForCall } from '../thread-row.js'
 import { resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import { decidePermission } from './permission.js'
@@ -33,8 +33,8 @@ export interface HeldCall {
   readonly operation: HeldOperation
   readonly scope: EventScope
   readonly now: Micros
-  /** Of the thread, as the call found them. */
-  readonly permissions: ThreadPermissions | null
+  /** As the call found them. */
+  readonly permissions: StoredPermissions
 }
 
 /** The answer of a call that must not run. */
@@ -147,7 +147,7 @@ type Entered =
   | { readonly kind: 'answered'; readonly answer: CallAnswer }
   | {
       readonly kind: 'entered'
-      readonly thread: OpenThread
+      readonly thread: ThreadOfCall
       readonly row: ToolCallRecord
       readonly holder: CallHolder
       readonly found: Unfinished
@@ -161,24 +161,26 @@ type Entered =
  */
 export async function enterCall(tx: Writer, input: HeldInput, id: string): Promise<Entered> {
   const { threadId, callId } = input
-  const [thread, found, row, holder] = await Promise.all([
-    openThread(tx, { threadId, start: null, createdAt: 0 }),
+  const [opened, found, row, holder] = await Promise.all([
+    openThreadForCall(tx, input),
     lookUp<CallAnswer>(tx, { threadId, id }),
     findToolCall(tx, threadId, callId),
     holderOfCall(tx, threadId, callId),
   ])
-  if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+  if (opened === null) return { kind: 'answered', answer: { type: 'terminated' } }
   const answer = answerOfCall(input, { found, row })
   if (answer !== null) return { kind: 'answered', answer }
   if (row === null || found.kind === 'answered')
     throw new Error(`Expected a row of the call ${callId}, found none.`)
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
-  const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
+  const placed = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : null
+  const thread = placed?.narrows === true ? await openThreadForCall(tx, input) : opened
+  if (thread === null) throw new Error(`Expected a row of the thread ${threadId}, found none.`)
   // The row already has a place in the step that queued the tool; the call belongs to the step that runs it.
   if (input.queued && holder.placed && (row.run !== run || row.step !== step))
     await adoptToolCall(tx, { threadId, callId, run, step, side })
-  return { kind: 'entered', thread, row, holder, found, opening }
+  return { kind: 'entered', thread, row, holder, found, opening: placed?.events ?? [] }
 }
 
 interface SeenCall<Answer> {

@@ -4,7 +4,7 @@
  * Does not own: what the sources say (`permit.ts`), how they and the mode combine (`policy/judge.ts`), the requests to a person and
  * their answers (`approval-request.ts`), and the commit of a denial (`commit-result.ts`).
  * Invariants:
- * - The decision is made in the transaction that would begin the call, from the permissions that its thread has then, and each
+ * - The decision is made in the transaction that would begin the call, from the permissions that the store has then, and each
  *   call that begins has its record.
  * - A permission is requested before the operation is `started`, so a call that waited, for minutes or weeks, never has an
  *   unknown outcome (T4). Text of the conversation decides nothing.
@@ -28,7 +28,7 @@ import { digestFacts, postpone, unstoredFacts } from '../operation.js'
 import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
-import type { OpenThread } from '../thread-row.js'
+import type { ThreadOfCall } from '../../store/threads/threads.js'
 import { argumentsOf, readStoredAnswer, requestApproval, resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import { ERROR_PREFIX, outcomeResult } from './call-result.js'
@@ -57,15 +57,13 @@ export interface Denied {
   readonly result: CallResult
   /** What a person answered in the tool's place, before validation. */
   readonly given?: JsonObject
-  /** Of a decision that is not stored yet. */
-  readonly events?: readonly Fact[]
 }
 
 /** The call in the transaction that would begin it. */
 interface EnteredCall {
   readonly input: HeldInput
   readonly response: CallResponse | null
-  readonly thread: OpenThread
+  readonly thread: ThreadOfCall
   readonly found: Unfinished
   readonly row: ToolCallRecord
   /** Events that precede all others of the call. */
@@ -101,20 +99,30 @@ const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
 
 async function decideAnew(tx: Writer, entered: EnteredCall, permit: Permit | null): Promise<Permission> {
   if (permit === null) return ALLOWED
-  const { input, found, row, thread } = entered
+  const { input, row, thread } = entered
   const decision = await judgePermit(tx, permit, { input, row, permissions: thread.permissions })
   switch (decision.decision) {
     case 'allowed':
       return { kind: 'granted', decision, events: await evaluationFacts(tx, input, { permit, decision }) }
     case 'asked':
       return ask(tx, entered, { permit, decision, number: 1 })
-    case 'denied': {
-      await holdBack(tx, entered, { permit, decision, events: [] })
-      const held = await findOperation(tx, row.thread_id, found.id)
-      if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
-      return { kind: 'denied', operation: held, decision, result: refusalResult(decision, row) }
-    }
+    case 'denied':
+      return deny(tx, entered, { permit, decision })
   }
+}
+
+/** Keeps the denial before its result is committed: it is final. */
+async function deny(
+  tx: Writer,
+  entered: EnteredCall,
+  judged: Pick<HeldBack, 'permit' | 'decision'>,
+): Promise<Denied> {
+  const { row, found } = entered
+  const { decision } = judged
+  await holdBack(tx, entered, { ...judged, events: [] })
+  const held = await findOperation(tx, row.thread_id, found.id)
+  if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
+  return { kind: 'denied', operation: held, decision, result: refusalResult(decision, row) }
 }
 
 type StoredAnswer = NonNullable<Awaited<ReturnType<typeof readStoredAnswer>>>
@@ -140,10 +148,8 @@ async function decideByAnswer(
     // The approval answers what needs one, and no deny.
     const now = judgeForThread(permit, thread.permissions, { grant: answered.requestId })
     if (now.decision === 'denied')
-      return {
-        ...{ kind: 'denied', operation, decision: now, result: refusalResult(now, row) },
-        events: await evaluationFacts(tx, entered.input, { permit, decision: now }),
-      }
+      // The answer of the person is told with the result of the call.
+      return deny(tx, { ...entered, response: null }, { permit, decision: now })
     if (answered.isOutdated)
       return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }

@@ -6,7 +6,7 @@ import type { Permissions } from '../../policy/permissions.js'
 import { judgeInPlace, judgePermit, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
-  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
+  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: { rules: [] } },
   ...{
     signal: new AbortController().signal,
     input: { threadId: 't', run: 1 } as never,
@@ -68,7 +68,7 @@ test('grants are read only where one could answer', async () => {
   const call = {
     input: { threadId: 't', run: 1, now: 1 },
     row: { name: 'pay', arguments: '{}' },
-    permissions: null,
+    permissions: { rules: [] },
   }
   const permit = {
     traits: {},

@@ -18,7 +18,7 @@ import type {
   PermissionDecision,
   SourceRules,
   Sources,
-  ThreadPermissions,
+  StoredPermissions,
 } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
@@ -31,7 +31,7 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Reader } from '../../store/store.js'
-import { findThread } from '../../store/threads/threads.js'
+import { findThread, findThreadForCall } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { openCallState } from '../thread-state/buffered-state.js'
@@ -115,8 +115,8 @@ async function withPreview(
   const { store } = dependencies
   const { input, row, tool } = asking
   const judged = await store.read(async (db) => {
-    const thread = await findThread(db, input.threadId)
-    return judgePermit(db, permit, { input, row, permissions: thread?.permissions ?? null })
+    const thread = await findThreadForCall(db, input)
+    return judgePermit(db, permit, { input, row, permissions: thread?.permissions ?? { rules: [] } })
   })
   if (judged.decision !== 'asked') return permit
   const checked = await runCheck(dependencies, asking, (state) => tool.preview?.(state, asking.args as never))
@@ -171,7 +171,8 @@ export async function permitOfName(
 }
 
 interface AskingInPlace extends Asking {
-  readonly permissions: ThreadPermissions | null
+  /** As the call around it found them. */
+  readonly permissions: StoredPermissions
   /** Of the tool's own check. */
   readonly opinion: Opinion | null
 }
@@ -196,8 +197,8 @@ export async function judgeInPlace(
 interface JudgedCall {
   readonly input: Pick<ExecuteToolInput, 'threadId' | 'run' | 'now'>
   readonly row: Pick<ToolCallRecord, 'name' | 'arguments'>
-  /** Of the thread. */
-  readonly permissions: ThreadPermissions | null
+  /** Those that the store has. */
+  readonly permissions: StoredPermissions
 }
 
 /** Decides about a call. Grants are read only where one could answer. */

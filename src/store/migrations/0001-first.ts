@@ -105,6 +105,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       digest: 'text',
       // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
       traceparent: 'text?',
+      // Rules for the run that takes the message.
+      run_permissions: 'text?',
     },
     // Ids of senders are unique within a thread: the same id in another thread neither collides nor reveals that it exists.
     key: ['thread_id', 'id'],
@@ -172,6 +174,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       context: 'text',
       // Copied from the message that began the run, so that all steps belong to one trace.
       traceparent: 'text?',
+      permissions: 'text?',
     },
     key: ['thread_id', 'number'],
   },
@@ -350,6 +353,11 @@ const TABLES: Readonly<Record<string, Table>> = {
       updated_at: 'big',
     },
     key: ['name'],
+  },
+  // An empty text stands for no account, and for no user.
+  owner_permissions: {
+    columns: { account: 'text', user_id: 'text', permissions: 'text', updated_at: 'big' },
+    key: ['account', 'user_id'],
   },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
