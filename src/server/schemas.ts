@@ -273,6 +273,51 @@ export const recordedDecision = z
   })
   .openapi('RecordedDecision')
 
+const toolPolicy = z.enum(['allowed', 'ask', 'denied', 'unavailable'])
+
+const threadTool = z
+  .object({
+    toolName: z.string(),
+    side: z.enum(['a', 'b']),
+    prompt: z.string(),
+    kind: z.string().openapi({ description: 'function, remote, prompt, …; later versions add members.' }),
+    description: z.string(),
+    inputSchema: fields.openapi({ description: 'The JSON Schema of its arguments, as the model gets it.' }),
+    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
+    taskQueue: z.string().optional(),
+    activity: z.string().optional(),
+    capabilities,
+    isReadOnly: z.boolean(),
+    isConcurrencySafe: z.boolean(),
+    isDestructive: z.boolean(),
+    isIdempotent: z.boolean(),
+    interruptBehavior: z.literal('cancel'),
+    timeout: z.int().nullable().openapi({ description: 'Milliseconds; null: no limit of its own.' }),
+    needsApproval: z.union([z.boolean(), z.literal('by_arguments')]),
+    policy: toolPolicy,
+    unavailable: z.string().optional().openapi({ description: 'Why a model is not offered it.' }),
+    dependsOnArguments: z
+      .boolean()
+      .openapi({ description: 'Code that judges arguments may decide otherwise.' }),
+    decision: z.object({ decision: z.enum(['allowed', 'denied', 'asked']), ...decided }),
+    agents: z
+      .record(z.string(), toolPolicy)
+      .optional()
+      .openapi({ description: 'By the agent in the arguments.' }),
+    metadataRef: z.null(),
+  })
+  .openapi('ThreadTool')
+
+export const threadTools = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    recordedAt: microseconds.nullable().openapi({ description: 'Null: no worker has recorded the agent.' }),
+    unavailable: z.string().nullable().openapi({ description: 'Why nothing can be called at all.' }),
+    tools: z.array(threadTool).readonly(),
+  })
+  .openapi('ThreadTools')
+
 const call = z.object({
   ...asked,
   kind: z.enum(['approval', 'call']),

@@ -104,7 +104,8 @@ test('agents that workers run are listed for everybody', async () => {
     title: 'Support',
     description: null,
     icon: null,
-    expose_as_tool: 0,
+    expose_as_tool: false,
+    inventory: null,
   }
   await fixture.store.write((tx) => putAgents(tx, { agents: [agent], now: 1 }))
   expect((await call('/agents', { token: ACME })).body.agents).toMatchObject([

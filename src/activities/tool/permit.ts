@@ -6,15 +6,10 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
+import { traitsOfStart } from '../../policy/action.js'
 import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
-import { judgeForThread, looksAtFailures } from '../../policy/judge.js'
-import type {
-  Opinion,
-  PermissionDecision,
-  SourceRules,
-  Sources,
-  ThreadPermissions,
-} from '../../policy/judge.js'
+import { definedRules, judgeForThread, looksAtFailures, TOOL_ASKS } from '../../policy/judge.js'
+import type { Opinion, PermissionDecision, Sources, ThreadPermissions } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
 import type { JsonObject } from '../../protocol/values.js'
@@ -97,8 +92,7 @@ interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal'>
 }
 
 /**
- * What the sources say about a call of an agent or a prompt. What these do is judged by their own calls, so a mode says nothing
- * about this one. Null: nothing is said, or the call will be refused, because its arguments cannot be read.
+ * What the sources say about a call of an agent or a prompt. Null: nothing is said, or the call will be refused, because its arguments cannot be read.
  */
 export async function permitOfName(
   dependencies: ActivityDependencies,
@@ -112,7 +106,7 @@ export async function permitOfName(
   if (row === null || parsed?.ok !== true) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
-  const traits = { capabilities: capabilities ?? [], readOnly: true }
+  const traits = traitsOfStart(capabilities ?? [])
   const permit = await permitOf(dependencies, {
     ...{ ...asking, name: row.name, args, traits, signal: currentSignal() },
   })
@@ -145,12 +139,7 @@ export async function judgeInPlace(
 async function permitOf(dependencies: ActivityDependencies, asking: Asking): Promise<Permit> {
   const { permissions, permissionMode: mode } = dependencies
   const { content, traits } = asking
-  const rules: readonly SourceRules[] = [
-    ...(permissions === undefined ? [] : [{ source: 'worker', permissions } as const]),
-    ...(content?.permissions === undefined
-      ? []
-      : [{ source: 'agent', permissions: content.permissions } as const]),
-  ]
+  const rules = definedRules(permissions, content?.permissions)
   const { opinion, problems } = await opinionOfPolicy(dependencies, asking)
   return { traits, rules, mode, opinions: opinion === null ? [] : [opinion], problems }
 }
@@ -181,7 +170,7 @@ async function opinionOfTool(
   args: Record<string, unknown>,
 ): Promise<Checked> {
   const { needsApproval: check = false } = asking.tool
-  const asks: Checked = { opinion: { source: 'tool', effect: 'require_approval' }, problems: [] }
+  const asks: Checked = { opinion: TOOL_ASKS, problems: [] }
   if (check === false) return NO_OPINION
   if (typeof check !== 'function') return asks
   const abort = new AbortController()

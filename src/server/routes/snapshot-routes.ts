@@ -10,6 +10,7 @@ import {
   threadParams,
   writeRefusals,
   snapshot,
+  threadTools,
   tree,
 } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
@@ -36,6 +37,16 @@ const readTree = createRoute({
   responses: { 200: json('The thread.', tree), ...readRefusals },
 })
 
+const readTools = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/tools',
+  operationId: 'getTools',
+  summary: 'The tools of the thread, and what would be decided about a call of each now.',
+  request: { params: threadParams },
+  responses: { 200: json('The tools at one moment.', threadTools), ...readRefusals },
+})
+
 /** Adds the routes that read the state of a thread at one moment. */
 export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(readSnapshot, async (context) =>
@@ -43,6 +54,9 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   )
   app.openapi(readTree, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).tree(), 200),
+  )
+  app.openapi(readTools, async (context) =>
+    context.json(await client.get(context.req.valid('param').threadId).tools(), 200),
   )
 }
 
