@@ -4,6 +4,7 @@ import { ThreadClient } from '../../src/client/index.js'
 import type { ThreadTool, ThreadTools } from '../../src/client/index.js'
 import type { ThreadPermissions } from '../../src/policy/judge.js'
 import { ThreadNotFoundError } from '../../src/protocol/errors.js'
+import { findInventory } from '../../src/store/agents.js'
 import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { insertThread } from '../../src/store/threads/threads.js'
@@ -293,7 +294,9 @@ test('a worker that starts again writes what has changed, and nothing else', asy
 
 test('no value of a variable is recorded', async () => {
   await start({ env: { OF_WORKER: 'a-secret-of-the-worker', PLAIN: 'a-text-of-the-worker' } })
-  const rows = await fixture.store.read((db) => db.selectFrom('agents').selectAll().execute())
-  expect(rows).toHaveLength(15)
-  expect(JSON.stringify(rows)).not.toContain('of-the-worker')
+  const flagged = await fixture.store.read((db) => findInventory(db, 'flagged'))
+  expect(flagged?.inventory).toMatchObject({
+    sides: { a: { flags: { PLAIN: { type: 'text', isOn: false } } } },
+  })
+  expect(JSON.stringify(flagged)).not.toContain('of-the-worker')
 })

@@ -105,7 +105,7 @@ test('agents that workers run are listed for everybody', async () => {
     description: null,
     icon: null,
     expose_as_tool: false,
-    inventory: null,
+    inventory: {},
   }
   await fixture.store.write((tx) => putAgents(tx, { agents: [agent], now: 1 }))
   expect((await call('/agents', { token: ACME })).body.agents).toMatchObject([
