@@ -22,7 +22,7 @@ export const PAGES: readonly string[] = [
       'models',
       'other-languages',
     ],
-    ...['own-workflows', 'subagents', 'testing', 'threads', 'tools', 'variables', 'workers'],
+    ...['own-workflows', 'policy', 'subagents', 'testing', 'threads', 'tools', 'variables', 'workers'],
   ].map((name) => `docs/guide/${name}.md`),
 ]
 
