@@ -239,7 +239,7 @@ describe('a subagent with a flag', () => {
       ...{ subagent_create: 'unavailable', subagent_message: 'unavailable' },
     })
     expect(only(before, 'runner').unavailable).toBe(off('PLAIN'))
-    expect(only(before, 'subagent_create').unavailable).toBe(off('KEPT'))
+    expect(only(before, 'subagent_create').unavailable).toBe(`${off('KEPT')} ${off('PLAIN')}`)
     await set(id, 'PLAIN', 'text', ' TRUE ')
     await set(id, 'HIDDEN', 'secret')
     await set(id, 'KEPT', 'secret')
@@ -261,7 +261,12 @@ describe('a subagent with a flag', () => {
     await set(parent, 'PLAIN', 'text')
     await set(parent, 'OWN', 'text')
     const thread = fixture.threads.get(id)
-    expect(policies(await thread.tools())).toMatchObject({ runner: 'allowed', fifth: 'unavailable' })
+    const inherited = await thread.tools()
+    expect(policies(inherited)).toMatchObject({ runner: 'allowed', fifth: 'unavailable' })
+    // Its schema names the agents that may be started now.
+    const { inputSchema, agents } = only(inherited, 'subagent_create')
+    expect(inputSchema).toMatchObject({ properties: { agent: { enum: ['resident'] } } })
+    expect(agents).toEqual({ resident: 'allowed' })
     await set(id, 'OWN', 'text')
     expect(policies(await thread.tools())).toMatchObject({ fifth: 'allowed' })
   })

@@ -68,7 +68,7 @@ export const inventoryDesk = registry({
         { name: 'fourth', optional: 'OF_WORKER' },
         { name: 'fifth', optional: 'OWN' },
         { name: 'keeper', resumable, optional: 'KEPT' },
-        { name: 'resident', resumable, optional: 'KEPT' },
+        { name: 'resident', resumable, optional: 'PLAIN' },
       ],
     }),
     definePrompt({
