@@ -25,6 +25,8 @@ import { listRecordedErrors } from './lists/recorded-errors.js'
 import type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
 import { createThreadFiles } from './lists/thread-files.js'
 import type { ThreadFiles } from './lists/thread-files.js'
+import { readThreadTools } from './lists/thread-tools.js'
+import type { ThreadTools } from './lists/thread-tools.js'
 import { readTree } from './lists/thread-tree.js'
 import type { ThreadTree } from './lists/thread-tree.js'
 import { queueTool, removeQueued } from './messages/queue-tool.js'
@@ -126,6 +128,12 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
   /** What was decided about its calls, and why: each call that was executed, denied or waits has one. @throws ThreadNotFoundError */
   decisions(options?: DecisionsOptions): Promise<readonly RecordedDecision[]>
+  /**
+   * The tools of its agent, and what would be decided about a call of each now, from what a worker has recorded: no worker has to
+   * run. Of an agent that none has recorded there are none, and `unavailable` says why. @throws ThreadNotFoundError, and
+   * StoreError for a subagent whose variable no key here opens
+   */
+  tools(): Promise<ThreadTools>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -195,6 +203,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     events: (options = {}) => followEvents(context, threadId, options),
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),
+    tools: () => readThreadTools(context, threadId),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...createThreadFiles(context, threadId),
   }

@@ -26,6 +26,14 @@ export interface ActionTraits {
   readonly destructive?: boolean | DestructiveFacts
 }
 
+/**
+ * What a policy knows of the call that starts an agent or a prompt. What these do is judged by their own calls, so a mode says
+ * nothing about the start: it counts as read-only.
+ */
+export function traitsOfStart(capabilities: readonly string[] = []): ActionTraits {
+  return { capabilities, readOnly: true }
+}
+
 /** Returns what is wrong with the value of `destructive`; undefined is none. */
 export function destructiveProblem(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'boolean') return undefined

@@ -73,6 +73,9 @@ export interface Opinion {
   readonly reason?: string
 }
 
+/** The opinion of a tool whose `needsApproval` is true, answers true, or gives no answer. */
+export const TOOL_ASKS: Opinion = { source: 'tool', effect: 'require_approval' }
+
 /** Rules with their source. */
 export interface SourceRules {
   readonly source: 'worker' | 'agent' | 'account' | 'user' | 'thread' | 'run'
@@ -124,6 +127,17 @@ export interface Judged {
 export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
   /** Of the worker. */
   readonly mode: PermissionMode | undefined
+}
+
+/** The rules that options and definitions have, in the order of sources. */
+export function definedRules(
+  ofWorker: Permissions | undefined,
+  ofAgent: Permissions | undefined,
+): readonly SourceRules[] {
+  return [
+    ...(ofWorker === undefined ? [] : [{ source: 'worker', permissions: ofWorker } as const]),
+    ...(ofAgent === undefined ? [] : [{ source: 'agent', permissions: ofAgent } as const]),
+  ]
 }
 
 /** Decides by what the sources say, and by the permissions that the store has. */

@@ -415,7 +415,7 @@ interface BoundariesTable {
   created_at: Micros
 }
 
-/** The agents that workers run, for lists. */
+/** The agents that workers run, for lists and for the inventory of their tools. */
 interface AgentsTable {
   name: string
   type: string
@@ -423,6 +423,8 @@ interface AgentsTable {
   description: string | null
   icon: string | null
   expose_as_tool: number
+  /** JSON: the tools of its prompts, and how the worker judges them. */
+  inventory: string
   updated_at: Micros
 }
 

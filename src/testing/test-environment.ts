@@ -280,7 +280,6 @@ interface TestWorker {
 /** Starts a worker that ends quickly. */
 async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> {
   const { temporal: ownOptions, ...thread } = options
-  const { registry, store } = thread
   const given = withoutUndefined(ownOptions)
   const ownCode = given.workflowsPath !== undefined || given.workflowBundle !== undefined
   const temporal: WorkerOptions = {
@@ -291,7 +290,7 @@ async function startTestWorker(options: TestWorkerOptions): Promise<TestWorker> 
     ...given,
     plugins: [threadBundler, ...(given.plugins ?? [])],
   }
-  await listWorkerAgents(store, registry)
+  await listWorkerAgents(thread)
   const gate = createAheadGate()
   const { mayRunAhead } = gate
   const worker = await Worker.create(threadWorkerOptions({ ...thread, mayRunAhead }, temporal))

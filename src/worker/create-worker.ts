@@ -54,7 +54,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const store = await shareStore(location)
   try {
     warnOfMissingKey(registry, { secrets: store.secrets, env: values })
-    await listWorkerAgents(store, registry)
+    await listWorkerAgents({ registry, store, env: values, ...judging })
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected(

@@ -71,7 +71,7 @@ function createThreadWorker({
   checkRegistry(registry)
   checkFailureText(failureText)
   const values = instanceEnv(env)
-  const { permissions } = judging
+  const judged = policyOptions(judging)
   const gate = createAheadGate()
   let opened: Store | undefined
   return {
@@ -79,7 +79,7 @@ function createThreadWorker({
     caps: runCaps(limits, runAhead),
     env: values,
     failureText,
-    ...policyOptions(judging),
+    ...judged,
     mayRunAhead: gate.mayRunAhead,
     workflows,
     get store() {
@@ -89,11 +89,11 @@ function createThreadWorker({
     async run(worker, work) {
       gate.watch(worker)
       warnOfRegistry(registry)
-      warnOfRules(registry, permissions)
+      warnOfRules(registry, judged.permissions)
       const store = await shareStore(location)
       try {
         warnOfMissingKey(registry, { secrets: store.secrets, env: values })
-        await listWorkerAgents(store, registry)
+        await listWorkerAgents({ registry, store, env: values, ...judged })
         opened = store
         await work(store)
       } finally {

@@ -4,14 +4,15 @@ import { agentListing } from './worker-agents.js'
 
 test('a listing shows what agents say of themselves', () => {
   const described = { ...support, title: 'Help', description: 'Answers customers', icon: '/help.svg' }
-  expect(agentListing(build({ agents: [described, research] }))).toEqual([
+  const registry = build({ agents: [described, research] })
+  expect(agentListing({ registry })).toMatchObject([
     {
       name: 'support',
       type: 'ai_human',
       title: 'Help',
       description: 'Answers customers',
       icon: '/help.svg',
-      expose_as_tool: 0,
+      expose_as_tool: false,
     },
     {
       name: 'research',
@@ -19,7 +20,7 @@ test('a listing shows what agents say of themselves', () => {
       title: null,
       description: null,
       icon: null,
-      expose_as_tool: 1,
+      expose_as_tool: true,
     },
   ])
 })

@@ -54,7 +54,7 @@ describe('without any worker', () => {
     const support = { name: 'support', type: 'ai_human', title: null, description: null, icon: null }
     await threads.create({ agent: 'suport' })
     expect(notices).toEqual([])
-    const agents = [{ ...support, expose_as_tool: 0 }]
+    const agents = [{ ...support, expose_as_tool: false, inventory: {} }]
     await fixture.store.write((tx) => putAgents(tx, { agents, now: 1 }))
     const { threadId } = await threads.create({ agent: 'suport', message: 'Hello' })
     await threads.create({ agent: 'support' })

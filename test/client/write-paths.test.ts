@@ -57,6 +57,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   statFile: () => thread.statFile('/kept'),
   storeId: (threads) => threads.storeId(),
   taskQueue: (threads) => threads.taskQueue(),
+  tools: () => thread.tools(),
   tree: () => thread.tree(),
   waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),
 }

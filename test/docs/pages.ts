@@ -13,6 +13,7 @@ export const PAGES: readonly string[] = [
     ...[
       'agents',
       'approvals',
+      'asking-people',
       'commands',
       'effects',
       'events',
@@ -22,7 +23,17 @@ export const PAGES: readonly string[] = [
       'models',
       'other-languages',
     ],
-    ...['own-workflows', 'subagents', 'testing', 'threads', 'tools', 'variables', 'workers'],
+    ...[
+      'own-workflows',
+      'policy',
+      'policy-in-use',
+      'subagents',
+      'testing',
+      'threads',
+      'tools',
+      'variables',
+      'workers',
+    ],
   ].map((name) => `docs/guide/${name}.md`),
 ]
 

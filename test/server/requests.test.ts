@@ -77,7 +77,7 @@ test('an approval is answered once, and the same answer again is fine', async ()
 test.each([
   ['nothing', {}],
   ['two answers at once', { approved: true, env: {} }],
-  ['another kind of answer', { result: { status: 'success' } }],
+  ['another kind of answer', { env: { A: 'b' } }],
   ['a result without a status', { result: {} }],
 ])('an answer with %s is 400', async (_what, body) => {
   const threadId = await server.thread()
@@ -104,7 +104,8 @@ test('agents that workers run are listed for everybody', async () => {
     title: 'Support',
     description: null,
     icon: null,
-    expose_as_tool: 0,
+    expose_as_tool: false,
+    inventory: {},
   }
   await fixture.store.write((tx) => putAgents(tx, { agents: [agent], now: 1 }))
   expect((await call('/agents', { token: ACME })).body.agents).toMatchObject([

@@ -13,7 +13,9 @@ import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
+import { traitsOfStart } from '../../policy/action.js'
 import type { ActionTraits } from '../../policy/action.js'
+import { TOOL_ASKS } from '../../policy/judge.js'
 import type { Opinion, PermissionDecision } from '../../policy/judge.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -93,12 +95,10 @@ export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedC
       }
       case 'prompt': {
         made += 1
-        const { capabilities = [] } = named.prompt
         const parsed = parseObject(text)
         const { decision } = await decide({
           ...{ id: `${caller.id}_i${made}`, kind: 'prompt', name, opinion: null },
-          // What it does is judged by its own calls.
-          ...{ traits: { capabilities, readOnly: true }, args: parsed.ok ? parsed.args : {} },
+          ...{ traits: traitsOfStart(named.prompt.capabilities), args: parsed.ok ? parsed.args : {} },
         })
         return decision === 'allowed' ? runPrompt(named.prompt, text, place, depth) : REFUSALS[decision](name)
       }
@@ -174,12 +174,11 @@ async function opinionOf(
   state: ThreadState,
   args: never,
 ): Promise<Opinion | null> {
-  const asks: Opinion = { source: 'tool', effect: 'require_approval' }
-  if (typeof needsApproval === 'boolean') return needsApproval ? asks : null
+  if (typeof needsApproval === 'boolean') return needsApproval ? TOOL_ASKS : null
   try {
-    return (await needsApproval(state, args)) === false ? null : asks
+    return (await needsApproval(state, args)) === false ? null : TOOL_ASKS
   } catch {
-    return asks
+    return TOOL_ASKS
   }
 }
 

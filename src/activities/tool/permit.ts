@@ -8,18 +8,13 @@ import { toInputSchema } from '../../definitions/plan/argument-schema.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
+import { traitsOfStart } from '../../policy/action.js'
 import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
 import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
 import type { ApprovalRule } from '../../policy/approval.js'
 import type { Question } from '../../policy/approval-detail.js'
-import { judgeForThread, looksAtFailures } from '../../policy/judge.js'
-import type {
-  Opinion,
-  PermissionDecision,
-  SourceRules,
-  Sources,
-  StoredPermissions,
-} from '../../policy/judge.js'
+import { definedRules, judgeForThread, looksAtFailures, TOOL_ASKS } from '../../policy/judge.js'
+import type { Opinion, PermissionDecision, Sources, StoredPermissions } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
@@ -145,8 +140,7 @@ interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal'>
 }
 
 /**
- * What the sources say about a call of an agent or a prompt. What these do is judged by their own calls, so a mode says nothing
- * about this one. Null: nothing is said, or the call will be refused, because its arguments cannot be read.
+ * What the sources say about a call of an agent or a prompt. Null: nothing is said, or the call will be refused, because its arguments cannot be read.
  */
 export async function permitOfName(
   dependencies: ActivityDependencies,
@@ -161,7 +155,7 @@ export async function permitOfName(
   if (!parsed.ok) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
-  const traits = { capabilities: capabilities ?? [], readOnly: true }
+  const traits = traitsOfStart(capabilities ?? [])
   const permit = await permitOf(dependencies, {
     ...{ ...asking, name: row.name, args, traits, signal: currentSignal() },
   })
@@ -226,12 +220,7 @@ export async function judgePermit(
 async function permitOf(dependencies: ActivityDependencies, asking: Asking): Promise<Permit> {
   const { permissions, permissionMode: mode } = dependencies
   const { content, traits } = asking
-  const rules: readonly SourceRules[] = [
-    ...(permissions === undefined ? [] : [{ source: 'worker', permissions } as const]),
-    ...(content?.permissions === undefined
-      ? []
-      : [{ source: 'agent', permissions: content.permissions } as const]),
-  ]
+  const rules = definedRules(permissions, content?.permissions)
   const { opinion, problems, approval } = await opinionOfPolicy(dependencies, asking)
   const { kind, args } = asking
   const rulesOfApproval = [dependencies.approval, traits.approval, approval]
@@ -270,7 +259,7 @@ function hungFor(): Thrown {
  */
 async function opinionOfTool(dependencies: ActivityDependencies, asking: AskingForTool): Promise<Checked> {
   const { needsApproval: check = false } = asking.tool
-  const asks: Checked = { opinion: { source: 'tool', effect: 'require_approval' }, problems: [] }
+  const asks: Checked = { opinion: TOOL_ASKS, problems: [] }
   if (check === false) return NO_OPINION
   if (typeof check !== 'function') return asks
   const checked = await runCheck(dependencies, asking, (state) => check(state, asking.args as never))

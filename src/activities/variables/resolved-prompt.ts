@@ -1,10 +1,9 @@
-import { lifecycleTools } from '../../definitions/plan/lifecycle-tools.js'
+import { enabledSubagents, flagsOf, isOn, listOfferedTools } from '../../definitions/plan/offered-tools.js'
 import type {
   PlanContent,
   PromptContent,
   SubagentContent,
   SystemPart,
-  ToolContent,
 } from '../../definitions/plan/plan-content.js'
 import type { CallInput } from '../../protocol/activities.js'
 import type { ActivityDependencies } from '../activity.js'
@@ -40,8 +39,6 @@ function renderSystem(
     .join('')
 }
 
-const YES: ReadonlySet<string> = new Set(['true', '1', 'yes'])
-
 /**
  * Returns the subagents of a prompt that its thread may start now, in the prompt's order: those without a flag, and those
  * whose flag is on. A flag that has no value or is a secret is off.
@@ -51,15 +48,8 @@ export async function listEnabledSubagents(
   scope: Omit<VariableScope, 'prompt'>,
   prompt: Pick<PromptContent, 'subagents'> & { readonly name: string },
 ): Promise<readonly SubagentContent[]> {
-  const subagents = Object.values(prompt.subagents)
-  const flags = subagents.flatMap(({ optional }) => optional ?? [])
-  const values = await listShownValues(dependencies, { ...scope, prompt: prompt.name }, flags)
-  return subagents.filter(({ optional }) => optional === null || isOn(values.get(optional)))
-}
-
-/** Standard Agents reads flags in any letter case and ignores surrounding blanks. */
-function isOn(value: string | undefined): boolean {
-  return value !== undefined && YES.has(value.trim().toLowerCase())
+  const values = await listShownValues(dependencies, { ...scope, prompt: prompt.name }, flagsOf(prompt))
+  return enabledSubagents(prompt, (flag) => isOn(values.get(flag)))
 }
 
 /** The prompt that made a call. */
@@ -85,18 +75,6 @@ export async function listEnabledNow(
 /** The refusal of a subagent that is not enabled, as text for the model. */
 export function notEnabled(agent: string): readonly [reason: string, errorCode: string] {
   return [`The agent "${agent}" is not enabled here, so it cannot be called.`, 'not_enabled']
-}
-
-/**
- * Returns the tools that a prompt may call while these subagents are enabled. Lifecycle tools call resumable subagents.
- */
-export function listOfferedTools(
-  { tools, subagents }: Pick<PromptContent, 'tools' | 'subagents'>,
-  enabled: readonly SubagentContent[],
-): readonly ToolContent[] {
-  const names = new Set(enabled.map(({ agent }) => agent))
-  const called = tools.filter(({ name }) => !Object.hasOwn(subagents, name) || names.has(name))
-  return [...called, ...lifecycleTools(enabled.filter(({ resumable }) => resumable !== null))]
 }
 
 /** Returns the prompt with the tools that it may call now. Flags are read anew in each step. */

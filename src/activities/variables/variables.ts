@@ -2,7 +2,7 @@
  * Resolves the variables of one thread: its own value, else that of its parents unless a graph on the way down scopes
  * the name, else that of the worker, the agent or the prompt.
  * Owns: this order, which names agent graphs declare as scoped or secret, and which required variables are missing.
- * Does not own: storing and sealing values (`store/`).
+ * Does not own: storing and sealing values, and the way up to the parents' (`store/threads/variables.ts`).
  * Values of parents are looked up at each read and never copied. A value that a thread got at its start holds for its
  * whole graph, including subagents that scope the name.
  */
@@ -14,8 +14,7 @@ import type { PlanContent, PromptContent } from '../../definitions/plan/plan-con
 import { LIMITS } from '../../protocol/limits.js'
 import type { Reader } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
-import { findVariables, openVariable } from '../../store/threads/variables.js'
-import type { VariableRecord } from '../../store/threads/variables.js'
+import { findInherited, findVariables, openVariable } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 
 type VariableType = VariableDefinition['type']
@@ -45,8 +44,10 @@ export async function resolveVariables(
 ): Promise<ReadonlyMap<string, ResolvedVariable>> {
   const resolved = new Map<string, ResolvedVariable>()
   if (names.length === 0) return resolved
-  const { store } = dependencies
-  const stored = await store.read((db) => readStoredVariables(db, dependencies, { scope, names }))
+  const { store, registry } = dependencies
+  const { threadId, agent } = scope
+  const scopedNames = (above: string) => listScopedNames(registry, above)
+  const stored = await store.read((db) => findInherited(db, { threadId, agent, names, scopedNames }))
   for (const name of names) {
     const record = stored.get(name)
     const found =
@@ -62,16 +63,14 @@ export async function resolveVariables(
 }
 
 /** Returns the declared type of a name in the prompts; one declaration as a secret makes it a secret. */
-export function findDeclaredType({ content }: VariableScope, name: string): VariableType | undefined {
+export function findDeclaredType(
+  { content }: Pick<VariableScope, 'content'>,
+  name: string,
+): VariableType | undefined {
   const declared = Object.values(content?.prompts ?? {}).flatMap(({ variables }) =>
     variables.flatMap((variable) => (variable.name === name ? [variable.type] : [])),
   )
   return declared.includes('secret') ? 'secret' : declared[0]
-}
-
-interface Lookup {
-  readonly scope: VariableScope
-  readonly names: readonly string[]
 }
 
 /** Returns the names whose values this thread, or one above it, got at its start for its whole graph. */
@@ -90,42 +89,13 @@ async function graphValues(
   return found
 }
 
-/** The thread's own rows, then those of its parents. */
-async function readStoredVariables(
-  db: Reader,
-  { registry }: ActivityDependencies,
-  { scope, names }: Lookup,
-): Promise<ReadonlyMap<string, VariableRecord>> {
-  const found = new Map<string, VariableRecord>()
-  const scoped = new Set<string>()
-  let open = names
-  let threadId = scope.threadId
-  let agent = scope.agent
-  for (let depth = 0; depth <= LIMITS.childDepth; depth += 1) {
-    for (const record of await findVariables(db, threadId, open))
-      if (record.for_graph === 1 || !scoped.has(record.name)) found.set(record.name, record)
-    for (const name of listScopedNames(registry, agent)) scoped.add(name)
-    open = open.filter((name) => !found.has(name))
-    const above = open.length === 0 ? null : await parentOf(db, threadId)
-    if (above === null) break
-    threadId = above.id
-    agent = above.agent
-  }
-  return found
-}
-
-async function parentOf(db: Reader, threadId: string): Promise<{ id: string; agent: string } | null> {
-  const parent = (await findThread(db, threadId))?.parent_thread_id ?? null
-  return parent === null ? null : findThread(db, parent)
-}
-
 /**
  * Finds a value of the worker, the agent or the prompt. Values in definitions are stored in plain text, so they are not
  * secrets.
  */
-function findDefault(
-  { env }: ActivityDependencies,
-  scope: VariableScope,
+export function findDefault(
+  { env }: Pick<ActivityDependencies, 'env'>,
+  scope: Pick<VariableScope, 'content' | 'prompt'>,
   name: string,
 ): ResolvedVariable | undefined {
   const { content } = scope
@@ -144,7 +114,7 @@ function ownValue(values: Readonly<Record<string, string>> | undefined, name: st
 }
 
 /** Returns the names that an agent's graph declares as scoped: its threads do not inherit them from their parents. */
-function listScopedNames(registry: Registry, agent: string): ReadonlySet<string> {
+export function listScopedNames(registry: Registry, agent: string): ReadonlySet<string> {
   const variables = agentGraph(registry, agent).flatMap(({ prompt }) => prompt.variables)
   return new Set(variables.flatMap(({ name, scoped }) => (scoped === true ? [name] : [])))
 }

@@ -5,21 +5,18 @@ import { withoutUndefined } from '../../protocol/values.js'
 import { answerConfigErrors, ProblemError } from '../error-response.js'
 import {
   fields,
-  grant,
   problem,
   json,
   jsonBody,
   pageQuery,
-  recordedDecision,
   wholeNumber,
   readRefusals,
   refusals,
   security,
   threadParams,
   writeRefusals,
-  pendingRequest,
-  requestsPage,
 } from '../schemas.js'
+import { grant, recordedDecision, pendingRequest, requestsPage } from '../thread-schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['requests'], security }

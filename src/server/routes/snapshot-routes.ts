@@ -2,16 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
-import {
-  json,
-  jsonBody,
-  readRefusals,
-  security,
-  threadParams,
-  writeRefusals,
-  snapshot,
-  tree,
-} from '../schemas.js'
+import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
+import { snapshot, threadTools, tree } from '../thread-schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }
@@ -36,6 +28,16 @@ const readTree = createRoute({
   responses: { 200: json('The thread.', tree), ...readRefusals },
 })
 
+const readTools = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/tools',
+  operationId: 'getTools',
+  summary: 'The tools of the thread, and what would be decided about a call of each now.',
+  request: { params: threadParams },
+  responses: { 200: json('The tools at one moment.', threadTools), ...readRefusals },
+})
+
 /** Adds the routes that read the state of a thread at one moment. */
 export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(readSnapshot, async (context) =>
@@ -43,6 +45,9 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   )
   app.openapi(readTree, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).tree(), 200),
+  )
+  app.openapi(readTools, async (context) =>
+    context.json(await client.get(context.req.valid('param').threadId).tools(), 200),
   )
 }
 

@@ -19,9 +19,8 @@ import {
   threadParams,
   writeRefusals,
   agentSummary,
-  threadsPage,
-  threadSummary,
 } from '../schemas.js'
+import { threadSummary, threadsPage } from '../thread-schemas.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)

@@ -350,6 +350,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       description: 'text?',
       icon: 'text?',
       expose_as_tool: 'int',
+      inventory: 'text',
       updated_at: 'big',
     },
     key: ['name'],

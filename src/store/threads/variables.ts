@@ -1,10 +1,12 @@
 import type { Selectable } from 'kysely'
 import { ConfigError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'
+import { findThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** A variable's row; the value of a secret is sealed. */
@@ -55,6 +57,41 @@ export async function findVariables(
     .orderBy('name')
     .execute()
   return rows.map((row) => ({ ...row, type: row.type === 'text' ? 'text' : 'secret' }))
+}
+
+interface Lookup {
+  readonly threadId: string
+  /** The active agent of the thread. */
+  readonly agent: string
+  readonly names: readonly string[]
+  /** The names that a thread of this agent does not inherit. */
+  readonly scopedNames: (agent: string) => ReadonlySet<string> | Promise<ReadonlySet<string>>
+}
+
+/** Finds variables by name: the thread's own rows, then those of its parents. */
+export async function findInherited(
+  db: Reader,
+  lookup: Lookup,
+): Promise<ReadonlyMap<string, VariableRecord>> {
+  const found = new Map<string, VariableRecord>()
+  const scoped = new Set<string>()
+  let { threadId, agent, names: open } = lookup
+  for (let depth = 0; depth <= LIMITS.childDepth; depth += 1) {
+    for (const record of await findVariables(db, threadId, open))
+      if (record.for_graph === 1 || !scoped.has(record.name)) found.set(record.name, record)
+    for (const name of await lookup.scopedNames(agent)) scoped.add(name)
+    open = open.filter((name) => !found.has(name))
+    const above = open.length === 0 ? null : await parentOf(db, threadId)
+    if (above === null) break
+    threadId = above.id
+    agent = above.agent
+  }
+  return found
+}
+
+async function parentOf(db: Reader, threadId: string): Promise<{ id: string; agent: string } | null> {
+  const parent = (await findThread(db, threadId))?.parent_thread_id ?? null
+  return parent === null ? null : findThread(db, parent)
 }
 
 /** @throws StoreError `no_key`, `corrupt` */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { getPlan, putPlan } from '../../../src/store/agents.js'
+import { findInventory, getPlan, listAgents, putAgents, putPlan } from '../../../src/store/agents.js'
 import { findError, recordError } from '../../../src/store/errors.js'
 import { getValue, listValues, setValue } from '../../../src/store/threads/variables.js'
 import { NOW } from './with-store.js'
@@ -24,6 +24,25 @@ export function recordConformance(withStore: WithStore): void {
       await set('t', 'none', undefined)
       expect(await store.read((db) => listValues(db, 't'))).toEqual({ b: { deep: [1, null] } })
       expect(await store.read((db) => getValue(db, 'other', 'a'))).toBe('x')
+    }),
+  )
+
+  test(
+    'an agent is written again only where it differs, and lists leave its inventory out',
+    withStore(async (store) => {
+      const listed = { type: 'ai_human', title: null, description: null, icon: null, expose_as_tool: true }
+      const put = (now: number, ...agents: readonly [name: string, inventory: unknown][]) =>
+        store.write((tx) =>
+          putAgents(tx, { now, agents: agents.map(([name, inventory]) => ({ ...listed, name, inventory })) }),
+        )
+      const find = (name: string) => store.read((db) => findInventory(db, name))
+      await put(NOW, ['a', { tools: ['é', '\0'] }], ['b', {}])
+      await put(NOW + 1, ['a', { tools: ['é', '\0'] }], ['b', { tools: [] }])
+      expect(await find('a')).toEqual({ inventory: { tools: ['é', '\0'] }, recordedAt: NOW })
+      expect(await find('b')).toEqual({ inventory: { tools: [] }, recordedAt: NOW + 1 })
+      expect(await find('c')).toBeNull()
+      const all = await store.read((db) => listAgents(db, { after: null, limit: 10 }))
+      expect(all).toEqual(['a', 'b'].map((name) => ({ ...listed, name })))
     }),
   )
 

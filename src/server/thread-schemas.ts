@@ -1,0 +1,300 @@
+/** The OpenAPI schemas of what a thread does, asks, has decided and may call. */
+import { z } from '@hono/zod-openapi'
+import type { ThreadTree } from '../client/lists/thread-tree.js'
+import { microseconds, fields } from './schemas.js'
+
+const next = z
+  .string()
+  .nullable()
+  .openapi({ description: '`cursor` of the next page; null on the last one.' })
+
+const status = z.string().openapi({
+  description:
+    'idle, running, waiting_permission, waiting_input, waiting_resource, blocked, stopped, completed, failed, terminated, ' +
+    'lost; later versions add some.',
+  example: 'idle',
+})
+
+export const threadSummary = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    status,
+    userId: z.string().nullable(),
+    account: z.string().nullable(),
+    parent: z.string().nullable().openapi({ description: 'Null for a root thread.' }),
+    root: z.string(),
+    title: z.string().nullable(),
+    tags: z.array(z.string()).readonly(),
+    createdAt: microseconds,
+    lastActivityAt: microseconds,
+    closedAt: microseconds.nullable(),
+  })
+  .openapi('Thread')
+
+export const threadsPage = z
+  .object({ threads: z.array(threadSummary).readonly(), next })
+  .openapi('ThreadsPage')
+
+const names = z.array(z.string()).readonly()
+
+const asked = { id: z.string(), requestedAt: microseconds }
+
+const capabilities = z
+  .array(z.string())
+  .readonly()
+  .openapi({ description: 'The authority that the call needs.' })
+
+/** Why something was decided about a call, for people and for the record. */
+const decided = {
+  source: z.string().openapi({ description: 'What decided; later versions add members.' }),
+  reason: z.string().optional(),
+  rules: z.array(z.string()).readonly().optional().openapi({ description: 'Each as `source:rule`.' }),
+  mode: z.string().optional().openapi({ description: 'The mode of the thread, unless it is `default`.' }),
+  capabilities: capabilities.optional(),
+  destructive: z
+    .union([z.literal(true), z.object({ impact: z.string(), undo: z.string().optional() })])
+    .optional()
+    .openapi({ description: 'What the call destroys, if its definition says that it does.' }),
+}
+
+/** What was decided about a call. */
+export const recordedDecision = z
+  .object({
+    toolCallId: z.string(),
+    toolName: z.string(),
+    runId: z.string(),
+    stepId: z.string(),
+    startedAt: microseconds.nullable().openapi({ description: 'Null: the call did not begin.' }),
+    decision: z.enum(['allowed', 'denied', 'asked']),
+    ...decided,
+    requestId: z.string().optional().openapi({ description: 'The request that asked a person.' }),
+    grantId: z.string().optional().openapi({ description: 'The remembered approval that allowed it.' }),
+    by: z.string().optional().openapi({ description: 'The person that answered.' }),
+    changed: z.literal(true).optional().openapi({ description: 'The person gave other arguments.' }),
+    answered: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'The person gave a result in the place of the call.' }),
+  })
+  .openapi('RecordedDecision')
+
+const approval = z.object({
+  ...asked,
+  kind: z.literal('approval'),
+  toolCallId: z.string(),
+  action: z.enum(['tool', 'prompt', 'hand_off', 'subagent', 'subagent_message']),
+  toolName: z.string(),
+  description: z.string().optional(),
+  args: z.any().optional().openapi({ description: 'Secret fields are `[redacted]`.' }),
+  schema: z.any().optional().openapi({ description: 'The JSON schema of the arguments, for a form.' }),
+  preview: z
+    .array(
+      z.union([
+        z.object({ type: z.literal('text'), text: z.string(), title: z.string().optional() }),
+        z.object({ type: z.literal('json'), value: z.any(), title: z.string().optional() }),
+        z.object({
+          type: z.literal('diff'),
+          before: z.string(),
+          after: z.string(),
+          title: z.string().optional(),
+        }),
+        z.object({ type: z.literal('file'), path: z.string(), title: z.string().optional() }),
+      ]),
+    )
+    .readonly()
+    .optional()
+    .openapi({ description: 'What the tool shows of the call.' }),
+  decision: z.object(decided).optional().openapi({ description: 'Why a person is asked.' }),
+  answers: z
+    .array(z.enum(['approve', 'deny', 'arguments', 'result', 'remember']))
+    .readonly()
+    .openapi({ description: 'What an answer may do.' }),
+  approvers: z
+    .object({
+      roles: z.array(names).readonly().optional().openapi({ description: 'A role of each list.' }),
+      fourEyes: z.literal(true).optional(),
+    })
+    .optional()
+    .openapi({ description: 'Who may answer.' }),
+  expiresAt: microseconds.optional().openapi({ description: 'When it is denied if nobody has answered.' }),
+})
+
+const toolPolicy = z.enum(['allowed', 'ask', 'denied', 'unavailable'])
+
+const threadTool = z
+  .object({
+    toolName: z.string(),
+    side: z.enum(['a', 'b']),
+    prompt: z.string(),
+    kind: z.string().openapi({ description: 'function, remote, prompt, …; later versions add members.' }),
+    description: z.string(),
+    inputSchema: fields.openapi({ description: 'The JSON Schema of its arguments, as the model gets it.' }),
+    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
+    taskQueue: z.string().optional(),
+    activity: z.string().optional(),
+    capabilities,
+    isReadOnly: z.boolean(),
+    isConcurrencySafe: z.boolean(),
+    isDestructive: z.boolean(),
+    isIdempotent: z.boolean(),
+    interruptBehavior: z.literal('cancel'),
+    timeout: z.int().nullable().openapi({ description: 'Milliseconds; null: no limit of its own.' }),
+    needsApproval: z.union([z.boolean(), z.literal('by_arguments')]),
+    policy: toolPolicy,
+    unavailable: z.string().optional().openapi({ description: 'Why a model is not offered it.' }),
+    dependsOnArguments: z
+      .boolean()
+      .openapi({ description: 'Code that judges arguments may decide otherwise.' }),
+    decision: z.object({ decision: z.enum(['allowed', 'denied', 'asked']), ...decided }),
+    agents: z
+      .record(z.string(), toolPolicy)
+      .optional()
+      .openapi({ description: 'By the agent in the arguments.' }),
+    metadataRef: z.null(),
+  })
+  .openapi('ThreadTool')
+
+export const threadTools = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    recordedAt: microseconds.nullable().openapi({ description: 'Null: no worker has recorded the agent.' }),
+    unavailable: z.string().nullable().openapi({ description: 'Why nothing can be called at all.' }),
+    tools: z.array(threadTool).readonly(),
+  })
+  .openapi('ThreadTools')
+
+const call = z.object({
+  ...asked,
+  kind: z.literal('call'),
+  toolName: z.string(),
+  args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
+})
+
+/** An approval that a person wanted remembered. */
+export const grant = z
+  .object({
+    id: z.string(),
+    for: z.enum(['thread', 'tree', 'user']),
+    threadId: z.string().nullable(),
+    account: z.string().nullable(),
+    userId: z.string().nullable(),
+    toolName: z.string(),
+    capabilities: names.nullable().openapi({
+      description: 'It holds for calls that need no others; null: for the same arguments of the tool.',
+    }),
+    givenIn: z.object({ threadId: z.string(), requestId: z.string() }),
+    by: z.string().nullable(),
+    createdAt: microseconds,
+    expiresAt: microseconds.nullable(),
+  })
+  .openapi('Grant')
+
+const variables = z.object({
+  ...asked,
+  kind: z.literal('variables'),
+  agent: z.string(),
+  required: names,
+  missing: names,
+  child: z.string().optional().openapi({ description: 'The subagent that starts with the answer.' }),
+})
+
+/** A request that waits for an answer. */
+export const pendingRequest = z.union([approval, call, variables]).openapi('PendingRequest')
+
+const threadId = { threadId: z.string() }
+
+const threadRequest = z
+  .union([approval.extend(threadId), call.extend(threadId), variables.extend(threadId)])
+  .openapi('ThreadRequest')
+
+export const requestsPage = z
+  .object({ requests: z.array(threadRequest).readonly(), next })
+  .openapi('RequestsPage')
+
+const reason = z.string().openapi({ description: 'Why a run ended; later versions add members.' })
+
+const run = z.object({
+  runId: z.string(),
+  side: z.enum(['a', 'b']),
+  steps: z.int(),
+  sessionTurns: z.int(),
+  doing: z.string().nullable(),
+  taskQueue: z.string().optional().openapi({
+    description: "The task queue of this work, if not the thread's own: it waits for a worker there.",
+  }),
+  since: microseconds,
+})
+
+const queued = z.object({
+  id: z.string(),
+  kind: z.enum(['message', 'tool', 'effect', 'report', 'variables', 'continue']),
+  queuedAt: microseconds,
+  preview: z.string().optional(),
+})
+
+const effect = z.object({
+  id: z.string(),
+  name: z.string(),
+  scheduledAt: microseconds,
+  createdAt: microseconds,
+})
+
+/** A child, as its parent lists it. */
+const entry = z
+  .object({
+    reference: z.string().openapi({ description: 'Its thread id.' }),
+    name: z.string(),
+    title: z.string().optional(),
+    description: z.string(),
+    resumable: z.boolean(),
+    blocking: z.boolean(),
+    threadName: z.string().optional(),
+    spawnGroupId: z.string().optional(),
+    createdAt: microseconds,
+    status: z.string(),
+    parentCommunication: z.enum(['implicit', 'explicit']),
+  })
+  .openapi('Subagent')
+
+export const snapshot = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    parent: z.string().nullable(),
+    root: z.string(),
+    status,
+    statusText: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The status text that the thread last set; null if it has set none.' }),
+    stale: z
+      .boolean()
+      .openapi({ description: 'True: read from the store, because no worker answered or it is closed.' }),
+    at: microseconds,
+    run: run.nullable(),
+    queue: z.array(queued).readonly(),
+    pending: z.array(pendingRequest).readonly(),
+    effects: z.array(effect).readonly(),
+    children: z.array(entry).readonly(),
+    lastRun: z.object({ runId: z.string(), reason, steps: z.int(), endedAt: microseconds }).nullable(),
+    lastSequence: z.int(),
+    createdAt: microseconds,
+    terminated: microseconds.nullable(),
+  })
+  .openapi('Snapshot')
+
+/** A thread and all below it. */
+export const tree: z.ZodType<ThreadTree> = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    status,
+    closedAt: microseconds.nullable(),
+    entry: z.union([entry, z.null()]),
+    get children() {
+      return z.array(tree).readonly()
+    },
+  })
+  .openapi('Tree') as z.ZodType<ThreadTree>

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { listWorkerAgents } from '../../src/worker/worker-agents.js'
+import { policyDesk } from '../support/policy-desk.js'
+import { ACME, codeOf, GLOBEX, serverFixture } from './server-fixture.js'
+
+const server = serverFixture()
+const { call, fixture } = server
+
+test('AR-CP.12 AR-SN.3 the tools of a thread are read over HTTP, by its account and with its permissions', async () => {
+  await listWorkerAgents({ registry: policyDesk, store: fixture.store })
+  const permissions = { 'orders.*': 'deny', 'agents.keep': 'require_approval' }
+  const body = { agent: 'seller', permissions, permissionMode: 'untrusted' }
+  const { threadId } = (await call('/threads', { token: ACME, body })).body
+  const path = `/threads/${threadId}/tools`
+  const answer = await call(path, { token: ACME })
+  expect(answer.status).toBe(200)
+  expect(answer.body).toEqual(JSON.parse(JSON.stringify(await fixture.threads.get(threadId).tools())))
+  expect(answer.body.tools).toMatchObject([
+    { toolName: 'look', policy: 'denied', isReadOnly: true, decision: { rules: ['thread:orders.*'] } },
+    { toolName: 'note', policy: 'ask', decision: { source: 'mode', mode: 'untrusted' } },
+    { toolName: 'refund', policy: 'denied', isDestructive: true },
+    { toolName: 'delegate', policy: 'ask' },
+    { toolName: 'draft', policy: 'allowed', runtimeOwner: 'prompt' },
+    { toolName: 'chief', policy: 'allowed' },
+    { toolName: 'runner', policy: 'allowed' },
+    { toolName: 'subagent_create', policy: 'ask', agents: { resident: 'ask' } },
+    { toolName: 'subagent_message', policy: 'ask' },
+  ])
+  expect(codeOf(await call(path, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])
+  const unknown = await call(`/threads/${await server.thread()}/tools`)
+  expect([unknown.status, unknown.body.recordedAt, unknown.body.tools]).toEqual([200, null, []])
+  expect(unknown.body.unavailable).toContain('No worker of this store has recorded the agent')
+})
