@@ -52,6 +52,11 @@ export const ${name} = registry({
 `
 }
 
+const REFUND = `
+export const refunded: string[] = []
+const refund = async (orderId: string, euros: number, key: string) => void refunded.push([orderId, euros, key.length > 0].join())
+`
+
 export const AROUND: Readonly<Record<string, Readonly<Record<string, Around>>>> = {
   approvals: {
     'agents.ts': {
@@ -69,12 +74,15 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
   },
+  'asking-people': {
+    'agents.ts': {
+      before: REFUND,
+      after: registryOf('shop', "tools: ['refund_order']", 'tools: { refund_order }'),
+    },
+  },
   policy: {
     'agents.ts': {
-      before: `
-export const refunded: string[] = []
-const refund = async (orderId: string, euros: number, key: string) => void refunded.push([orderId, euros, key.length > 0].join())
-`,
+      before: REFUND,
       after: registryOf(
         'shop',
         "tools: ['find_order', 'refund_order']",
@@ -110,6 +118,7 @@ const refund = async (orderId: string, euros: number, key: string) => void refun
   models: { 'agents.ts': { before: SUPPORT } },
   'other-languages': { 'agents.ts': { before: SUPPORT } },
   'own-workflows': { 'agents.ts': { before: SUPPORT } },
+  'policy-in-use': { 'agents.ts': { before: SUPPORT } },
   subagents: {
     'newsroom.ts': {
       after: `
