@@ -45,6 +45,17 @@ export type PermissionSource =
   /** The call needs an approval, and in this thread nobody can be asked. */
   | 'not_interactive'
 
+/** How a request for an approval ended. */
+export type PermissionResolution =
+  /** A person allowed the call. */
+  | 'allowed'
+  /** A person did not allow the call, or answered in its place. */
+  | 'denied'
+  /** Nobody answered in time. */
+  | 'timed_out'
+  /** The call or its run ended first. */
+  | 'cancelled'
+
 /** How a request for an answer ended. */
 export type ActionDecision =
   /** The call may run. */

@@ -25,6 +25,7 @@ import type {
   HookFailureCode,
   NextRequest,
   PermissionOutcome,
+  PermissionResolution,
   PermissionSource,
   WarningCode,
 } from './event-codes.js'
@@ -186,6 +187,24 @@ export interface EventPayloads {
     /** The rules that demanded it, each as `source:rule`. */
     readonly rules?: readonly string[]
   }
+  /** A person is asked whether a call may run; `action.required` says so for requests of all kinds. */
+  'permission.requested': {
+    /** The id to answer with. */
+    readonly requestId: string
+    /** When it is denied if nobody has answered, in microseconds since 1970. */
+    readonly expiresAt?: number
+  }
+  /** A request for an approval ended; `action.resolved` says so for requests of all kinds. */
+  'permission.resolved': {
+    /** The id of the request. */
+    readonly requestId: string
+    /** How it ended. */
+    readonly resolution: PermissionResolution
+    /** Who answered; null: nobody did, or they named nobody. */
+    readonly by: string | null
+    /** True: the person gave other arguments. */
+    readonly changed?: true
+  }
   /** A tool call began. */
   'tool.started': {
     /** The name of the tool. */
@@ -328,6 +347,7 @@ interface EffectEvent {
 interface OpenFields {
   'model.failed': 'next'
   'permission.evaluated': 'decision' | 'source'
+  'permission.resolved': 'resolution'
   'action.required': 'kind'
   'action.resolved': 'kind' | 'decision'
   'effect.failed': 'code'

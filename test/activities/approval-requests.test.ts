@@ -35,8 +35,8 @@ describe('a request', () => {
     withDesk({}, async (desk) => {
       const { made, ask } = await asked(desk, { approval: { expiresIn: 5_000 } })
       expect(made.answer).toMatchObject({ type: 'pending', requestId: ID, expiresAt: NOW + 5_000 })
-      expect(made.required?.type).toBe('action.required')
-      expect(await ask()).toEqual({ ...made, required: null })
+      expect(made.events.map(({ type }) => type)).toEqual(['permission.requested', 'action.required'])
+      expect(await ask()).toEqual({ ...made, events: [] })
     }))
 
   test('T10 of arguments that are nested too deep shows that', () =>

@@ -98,6 +98,11 @@ const WRITTEN = {
     ]),
     rules: names,
   }),
+  'permission.requested': z.strictObject({ requestId: text, expiresAt: count.exactOptional() }),
+  'permission.resolved': z.strictObject({
+    ...{ requestId: text, by: text.nullable(), changed: z.literal(true).exactOptional() },
+    resolution: z.enum(['allowed', 'denied', 'timed_out', 'cancelled']),
+  }),
   'tool.started': z.strictObject({ name: text }),
   'tool.result': z.strictObject({
     name: text,

@@ -17,6 +17,7 @@ import type { ActionDecision } from '../../protocol/event-codes.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { toMicros, toMillisAfter } from '../../protocol/time.js'
+import type { Micros } from '../../protocol/time.js'
 import { isObject } from '../../protocol/values.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import {
@@ -173,8 +174,9 @@ interface Asked {
 
 interface Requested {
   readonly answer: PendingAnswer
-  /** Null: an earlier attempt has made the request. */
-  readonly required: Fact | null
+  /** None: an earlier attempt has made the request. */
+  readonly events: readonly Fact[]
+  readonly expiresAt: Micros | null
 }
 
 /** Makes the request, in the transaction that would have begun the call. */
@@ -196,9 +198,15 @@ export async function requestApproval(
       expires_at,
     },
   })
-  const payload = { requestId: id, kind: 'approval', toolName: row.name } as const
-  const required = isNew ? fact('action.required', payload, callScope(input)) : null
-  return { answer: approvalAnswer({ id, expires_at }), required }
+  const answer = approvalAnswer({ id, expires_at })
+  if (!isNew) return { answer, events: [], expiresAt: expires_at }
+  const until = expires_at === null ? {} : { expiresAt: expires_at }
+  const scope = callScope(input)
+  const events = [
+    fact('permission.requested', { requestId: id, ...until }, scope),
+    fact('action.required', { requestId: id, kind: 'approval', toolName: row.name }, scope),
+  ]
+  return { answer, events, expiresAt: expires_at }
 }
 
 function toDetail({ arguments: args, preview, ...question }: Question, requester: string | null): JsonObject {
@@ -232,21 +240,26 @@ const COMMAND_LINE = 'cli'
 export async function resolveRequest(
   tx: Writer,
   input: HeldInput,
-  { requestId, approved, expired }: CallResponse,
+  { requestId, approved: claimed, expired }: CallResponse,
 ): Promise<readonly Fact[]> {
   const { threadId } = input
-  if (approved !== undefined)
+  if (claimed !== undefined)
     // A decision that the row already holds stays as it is.
     await answerRequest(tx, {
-      ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
+      ...{ threadId, id: requestId, approved: claimed, by: COMMAND_LINE },
       now: microseconds(input),
     })
   if (expired === true) await expireRequest(tx, { threadId, id: requestId })
   const request = await findRequest(tx, threadId, requestId)
   if (request === null || request.status === 'open') return []
-  const { kind, answered_by: by } = request
-  const payload = { requestId, kind, decision: resolutionOf(request), by }
-  return [fact('action.resolved', payload, callScope(input))]
+  const { kind, status, approved, answered_by: by } = request
+  const decision = resolutionOf(request)
+  const scope = callScope(input)
+  const resolved = fact('action.resolved', { requestId, kind, decision, by }, scope)
+  if (kind !== 'approval') return [resolved]
+  const resolution = status === 'expired' ? 'timed_out' : approved === true ? 'allowed' : 'denied'
+  const changed = answerIn(request).arguments === undefined ? {} : { changed: true as const }
+  return [resolved, fact('permission.resolved', { requestId, resolution, by, ...changed }, scope)]
 }
 
 function resolutionOf({ approved, status, answer }: PendingRecord): ActionDecision {

@@ -234,10 +234,12 @@ async function ask(
   const thread = await findThread(tx, input.threadId)
   const question = permit.question()
   const requester = thread?.user_id ?? null
-  const { answer, required } = await requestApproval(tx, { input, row, question, requester, number })
-  if (required !== null)
+  const asked = await requestApproval(tx, { input, row, question, requester, number })
+  const { answer, events, expiresAt } = asked
+  const until = expiresAt === null ? {} : { expiresAt }
+  if (events.length > 0)
     await holdBack(tx, entered, {
-      ...{ permit, decision: { ...decision, requestId: answer.requestId }, events: [required] },
+      ...{ permit, decision: { ...decision, requestId: answer.requestId, ...until }, events },
     })
   return { kind: 'answered', answer }
 }

@@ -109,13 +109,12 @@ async function closeRequestsOf(
 ): Promise<void> {
   const ofCalls = await closeRequests(tx, { threadId, callIds })
   const others = outcome === 'cancelled' ? await closeRequests(tx, { threadId }) : []
-  const events = [...ofCalls, ...others].map(({ id, kind, call_id: callId }) =>
-    fact(
-      'action.resolved',
-      { requestId: id, kind, decision: 'closed', by: null },
-      callId === null ? {} : { toolCallId: callId },
-    ),
-  )
+  const events = [...ofCalls, ...others].flatMap(({ id: requestId, kind, call_id: callId }) => {
+    const scope = callId === null ? {} : { toolCallId: callId }
+    const closed = fact('action.resolved', { requestId, kind, decision: 'closed', by: null }, scope)
+    const payload = { requestId, resolution: 'cancelled', by: null } as const
+    return kind === 'approval' ? [closed, fact('permission.resolved', payload, scope)] : [closed]
+  })
   await appendEvents(tx, { threadId, events, now })
 }
 
