@@ -3,7 +3,8 @@
  * store holds, and what subscribers get, is that and nothing more.
  */
 import { z } from 'zod'
-import type { EventPayloads, EventType, JoinedPayloads, ThreadEvent } from '../../src/protocol/events.js'
+import type { EventPayloads, EventType, ThreadEvent } from '../../src/protocol/events.js'
+import type { JoinedPayloads } from '../../src/protocol/event-codes.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -38,7 +39,7 @@ const warningCodes = [
     'signal_unknown',
     'stop_skipped',
   ] as const),
-  ...(['outbound_full', 'thread_closed', 'tool_skipped'] as const),
+  ...(['hook_denied', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
 /** What the log holds. */
@@ -86,7 +87,8 @@ const WRITTEN = {
   'message.deleted': nothing,
   'permission.evaluated': z.strictObject({
     decision: z.enum(['allowed', 'denied', 'asked']),
-    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'not_interactive']),
+    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'hook', 'not_interactive']),
+    hook: text.exactOptional(),
     rules: names,
   }),
   'tool.started': z.strictObject({ name: text }),
@@ -115,11 +117,17 @@ const WRITTEN = {
   'effect.completed': z.strictObject(effect),
   'effect.failed': z.strictObject({ ...effect, code: z.enum(effectCodes), errorId: text }),
   'effect.removed': z.strictObject(effect),
+  'hook.started': z.strictObject({ hook: text, point: text, timeout: count }),
+  'hook.completed': z.strictObject({
+    ...{ hook: text, point: text, duration: count },
+    decision: z.enum(['none', 'allow', 'require_approval', 'deny']),
+  }),
   'hook.failed': z.strictObject({
     hook: text,
     point: text.nullable(),
     code: z.enum(hookCodes),
     errorId: text,
+    denied: z.literal(true).exactOptional(),
   }),
   custom: z.strictObject({ name: text, data: z.json() }),
   'runtime.warning': z.strictObject({

@@ -24,6 +24,7 @@ export function callHooks(dependencies: ActivityDependencies, { input, content }
   const prompt = activePrompt(content, input)
   return stepBatch(dependencies, {
     ...{ input, content, ids: prompt.hooks, sideSteps: input.sideSteps, recordsMissing: true },
+    deciding: prompt.deciding,
     promptPath: input.promptPath.length === 0 ? [prompt.name] : input.promptPath,
     name: `result_${input.callId}`,
     scope: callScope(input),

@@ -170,7 +170,7 @@ async function tryOnce(
   const { agent, run: runNumber, step } = run.input
   const caller = {
     ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
-    ...{ permissions: call.permissions, signal: abort.signal },
+    ...{ permissions: call.permissions, signal: abort.signal, hooks: run.hooks },
   }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 
 import type { OperationRecord } from '../../store/operations.js'
 import type { Permissions } from '../../policy/permissions.js'
+import { withoutHooks } from '../hooks/hook-batch.js'
 import { judgeInPlace, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
   ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
   ...{ signal: new AbortController().signal, input: {} as never, kind: 'tool' as const },
+  hooks: withoutHooks(),
 } as const
 
 test('a call in place is judged by the rules of the worker and the check of its tool', async () => {
@@ -44,6 +46,7 @@ describe('a call of a function', () => {
       args: {},
       content: {},
       row: {},
+      hooks: withoutHooks(),
     }
     const permit = await permitOfTool({ permissions: { a: 'deny' } } as never, asking as never)
     expect(permit?.rules).toEqual([{ source: 'worker', permissions: { a: 'deny' } }])

@@ -1,8 +1,10 @@
 /**
  * What is known about a call before the transaction that decides about it: the rules that may apply, and the opinions of code.
- * Owns: the checks of tools and the worker's policy function, and what counts where they give no answer.
- * Does not own: how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
+ * Owns: the checks of tools and the worker's policy function, what counts where they give no answer, and when hooks are asked.
+ * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
  */
+import { DECIDING_POINTS } from '../../definitions/hook.js'
+import type { JudgedCall } from '../../definitions/hook.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
@@ -17,13 +19,21 @@ import type {
 } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
+import { nowMicros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
+import { appendEvents } from '../../store/events.js'
+import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import { askHooks } from '../hooks/deciding-hooks.js'
+import type { HookFacts } from '../hooks/deciding-hooks.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
@@ -36,6 +46,13 @@ const CHECK_TIMEOUT = 30_000
 export interface Permit extends Sources {
   /** The checks that gave no answer. */
   readonly problems: readonly CheckProblem[]
+  /** The facts of the hooks that were asked; null: none was. */
+  readonly hookFacts: HookFacts | null
+}
+
+/** Of a call that was asked about: its sources are not consulted again. */
+const ASKED_BEFORE: Permit = {
+  ...{ traits: {}, rules: [], opinions: [], mode: undefined, problems: [], hookFacts: null },
 }
 
 interface CheckProblem {
@@ -53,9 +70,12 @@ interface Asking {
   readonly args: Record<string, unknown>
   readonly traits: ActionTraits
   readonly signal: AbortSignal
+  readonly hooks: HookBatch
+  /** Its code runs on another worker. @default false */
+  readonly isRemote?: boolean
 }
 
-interface AskingForTool extends Pick<Asking, 'args' | 'signal'> {
+interface AskingForTool extends Pick<Asking, 'args' | 'signal' | 'hooks'> {
   readonly input: ExecuteToolInput
   readonly content: PlanContent
   readonly row: ToolCallRecord
@@ -65,7 +85,7 @@ interface AskingForTool extends Pick<Asking, 'args' | 'signal'> {
 }
 
 /**
- * What the sources say about a call of a function: rules, the tool's own check, and the worker's policy function. The sources of a
+ * What the sources say about a call of a function: rules, the tool's own check, the worker's policy function, and hooks. The sources of a
  * call that was asked about are not consulted again. Null: the call has begun, or its code is not run, because its activity failed.
  */
 export async function permitOfTool(
@@ -73,23 +93,18 @@ export async function permitOfTool(
   asking: AskingForTool,
 ): Promise<Permit | null> {
   const { input, row, operation, tool: traits, args } = asking
-  if (operation?.state === 'waiting')
-    return { traits, rules: [], opinions: [], mode: undefined, problems: [] }
+  if (operation?.state === 'waiting') return { ...ASKED_BEFORE, traits }
   // The code of a remote tool is not run here, so that it may be sent all the same.
   if (operation !== null || (input.failed === true && traits.remote === undefined)) return null
   const own = await opinionOfTool(dependencies, asking, args)
-  const permit = await permitOf(dependencies, { ...asking, kind: 'tool', name: row.name, traits })
-  return {
-    ...permit,
-    opinions: [...(own.opinion === null ? [] : [own.opinion]), ...permit.opinions],
-    problems: [...own.problems, ...permit.problems],
-  }
+  const isRemote = traits.remote !== undefined
+  return permitOf(dependencies, { ...asking, kind: 'tool', name: row.name, traits, isRemote }, own)
 }
 
 /** Undefined: none is demanded; null: no definition of what is called is there. */
 type Demanded = readonly string[] | undefined | null
 
-interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal'> {
+interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal' | 'isRemote'> {
   /** The authority that the called agent or prompt demands, by the arguments of the call. */
   readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
@@ -105,20 +120,23 @@ export async function permitOfName(
   { capabilitiesOf, isProtected, ...asking }: CalledName,
 ): Promise<Permit | null> {
   const { store, policy } = dependencies
-  if (!isProtected && policy === undefined) return null
+  if (!isProtected && policy === undefined && !asking.hooks.decides(...DECIDING_POINTS)) return null
   const { threadId, callId } = asking.input
-  const row = await store.read((db) => findToolCall(db, threadId, callId))
+  const [row, operation] = await store.read((db) =>
+    Promise.all([
+      findToolCall(db, threadId, callId),
+      // Only hooks must not be asked again: they have facts.
+      asking.hooks.decides(...DECIDING_POINTS) ? findOperation(db, threadId, callId) : null,
+    ]),
+  )
+  if (operation !== null) return operation.state === 'waiting' ? ASKED_BEFORE : null
   const parsed = row === null ? null : parseObject(row.arguments)
   if (row === null || parsed?.ok !== true) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
   const traits = { capabilities: capabilities ?? [], readOnly: true }
-  const permit = await permitOf(dependencies, {
-    ...{ ...asking, name: row.name, args, traits, signal: currentSignal() },
-  })
-  if (capabilities !== null) return permit
-  const missing = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
-  return { ...permit, opinions: [...permit.opinions, missing] }
+  const named = { ...asking, name: row.name, args, traits, signal: currentSignal() }
+  return permitOf(dependencies, named, capabilities === null ? MISSING : NO_OPINION)
 }
 
 interface AskingInPlace extends Asking {
@@ -127,32 +145,106 @@ interface AskingInPlace extends Asking {
   readonly opinion: Opinion | null
 }
 
-/** Decides about a call in place. Rules, mode and policy count for it as for a call of a model. */
+/**
+ * Decides about a call in place. Rules, mode, policy and hooks count for it as for a call of a model. It has no transaction of its own
+ * to begin in, so the facts of its hooks are stored at once, as facts of the call that makes it.
+ */
 export async function judgeInPlace(
   dependencies: ActivityDependencies,
   { permissions, opinion, ...asking }: AskingInPlace,
 ): Promise<PermissionDecision> {
-  const permit = await permitOf(dependencies, asking)
-  const opinions = opinion === null ? permit.opinions : [opinion, ...permit.opinions]
-  const { threadId, run } = asking.input
-  const called = { thread_id: threadId, run, name: asking.name }
-  const hasFailed =
-    looksAtFailures(permit, permissions) && (await dependencies.store.read((db) => hasFailedCall(db, called)))
-  return judgeForThread({ ...permit, opinions }, permissions, hasFailed)
+  const { store } = dependencies
+  const permit = await permitOf(dependencies, asking, { opinion, problems: [] })
+  const { hookFacts } = permit
+  const { threadId } = asking.input
+  const now = nowMicros()
+  if (hookFacts !== null)
+    await store.write(async (tx) => appendEvents(tx, { threadId, events: await hookFacts(tx), now }))
+  return judgeBeforehand(store, asking, { sources: permit, permissions })
 }
 
-/** What rules and the worker's policy function say about a call. */
-async function permitOf(dependencies: ActivityDependencies, asking: Asking): Promise<Permit> {
-  const { permissions, permissionMode: mode } = dependencies
-  const { content, traits } = asking
+interface Beforehand {
+  readonly sources: Sources
+  /** Of the thread. */
+  readonly permissions: ThreadPermissions | null
+}
+
+/** Judges outside of the transaction that would begin the call. */
+async function judgeBeforehand(
+  store: Store,
+  { input: { threadId, run }, name }: Pick<Asking, 'input' | 'name'>,
+  { sources, permissions }: Beforehand,
+): Promise<PermissionDecision> {
+  const called = { thread_id: threadId, run, name }
+  const hasFailed =
+    looksAtFailures(sources, permissions) && (await store.read((db) => hasFailedCall(db, called)))
+  return judgeForThread(sources, permissions, hasFailed)
+}
+
+/** What rules, the worker's policy function and hooks say about a call; `own`: of what is called itself. */
+async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: Checked): Promise<Permit> {
+  const { permissions, permissionMode: mode, policy, store } = dependencies
+  const { content, traits, hooks, input } = asking
   const rules: readonly SourceRules[] = [
     ...(permissions === undefined ? [] : [{ source: 'worker', permissions } as const]),
     ...(content?.permissions === undefined
       ? []
       : [{ source: 'agent', permissions: content.permissions } as const]),
   ]
-  const { opinion, problems } = await opinionOfPolicy(dependencies, asking)
-  return { traits, rules, mode, opinions: opinion === null ? [] : [opinion], problems }
+  const known = { traits, rules, mode, opinions: opinionsIn(own), problems: own.problems, hookFacts: null }
+  if (policy === undefined && !hooks.decides(...DECIDING_POINTS)) return known
+  const thread = await store.read((db) => findThread(db, input.threadId))
+  // The transaction that would begin the call finds the same.
+  if (thread === null) return known
+  const judged = await opinionOfPolicy(policy, asking, thread)
+  const opinions = [...known.opinions, ...opinionsIn(judged)]
+  const problems = [...known.problems, ...judged.problems]
+  return withHooks(dependencies, { asking, thread, permit: { ...known, opinions, problems } })
+}
+
+interface Hooked {
+  readonly asking: Asking
+  readonly thread: ThreadRecord
+  readonly permit: Permit
+}
+
+/** Adds what hooks say about the call, and what they answer where a person would be asked. */
+async function withHooks(
+  { store, permissionMode }: ActivityDependencies,
+  { asking, thread: { permissions }, permit }: Hooked,
+): Promise<Permit> {
+  const { hooks, input } = asking
+  if (!hooks.decides(...DECIDING_POINTS)) return permit
+  const { mode = permissionMode ?? 'default', interactive = true } = permissions ?? {}
+  const about = (): JudgedCall => {
+    return { ...actionOf(asking), run: input.run, step: input.step, mode, interactive }
+  }
+  const said = await askHooks(hooks, 'before_tool_call', (execute, state) => execute(state, about()))
+  const opinions = [...permit.opinions, ...opinionsOf(said, asking)]
+  const judged = { ...permit, opinions, hookFacts: said.facts }
+  if (said.isStopped || !hooks.decides('before_permission_request')) return judged
+  const { decision, source, reason, rules } = await judgeBeforehand(store, asking, {
+    ...{ sources: judged, permissions },
+  })
+  if (decision !== 'asked') return judged
+  const because = {
+    source,
+    ...(reason === undefined ? {} : { reason }),
+    ...(rules === undefined ? {} : { rules }),
+  }
+  const answered = await askHooks(hooks, 'before_permission_request', (execute, state) =>
+    execute(state, about(), because),
+  )
+  const [standIn = null] = opinionsOf(answered, asking)
+  const hookFacts: HookFacts = async (tx) => [...(await said.facts(tx)), ...(await answered.facts(tx))]
+  return { ...judged, standIn, hookFacts }
+}
+
+function opinionsOf(
+  { opinions, isStopped }: Awaited<ReturnType<typeof askHooks>>,
+  asking: Asking,
+): readonly Opinion[] {
+  return isStopped ? opinionsIn(atStop('hook', asking)) : opinions
 }
 
 interface Checked {
@@ -161,6 +253,22 @@ interface Checked {
 }
 
 const NO_OPINION: Checked = { opinion: null, problems: [] }
+
+/** Of a called agent or prompt that no worker has. */
+const MISSING: Checked = {
+  opinion: { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' },
+  problems: [],
+}
+
+function opinionsIn({ opinion }: Checked): readonly Opinion[] {
+  return opinion === null ? [] : [opinion]
+}
+
+/** The code of a function here does not begin behind a stop. What else was called has no code that could look. */
+function atStop(source: 'policy' | 'hook', { kind, isRemote = false }: Asking): Checked {
+  const looks = kind === 'tool' && !isRemote
+  return looks ? NO_OPINION : { opinion: { source, effect: 'deny' }, problems: [] }
+}
 
 /** A check that gives no answer is replaced by an effect, and its failure is kept for operators. */
 function withoutAnswer(source: CheckProblem['source'], effect: Opinion['effect'], thrown: Thrown): Checked {
@@ -205,20 +313,24 @@ async function opinionOfTool(
   }
 }
 
+/** The call, as code that judges it sees it. */
+function actionOf({ input, kind, name, args, traits }: Asking): Action {
+  const { capabilities = [], readOnly = false, destructive = false } = traits
+  // A copy: what the code changes in it does not reach the call.
+  const copied = structuredClone(args) as JsonObject
+  return { id: input.callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
+}
+
 /** The opinion of the worker's policy function, which fails closed: without an answer of it the call is denied. */
 async function opinionOfPolicy(
-  { store, policy }: Pick<ActivityDependencies, 'store' | 'policy'>,
-  { input, kind, name, args, traits, signal }: Asking,
+  policy: ActivityDependencies['policy'],
+  asking: Asking,
+  thread: ThreadRecord,
 ): Promise<Checked> {
   if (policy === undefined) return NO_OPINION
-  const { threadId, callId, run, step, agent } = input
-  const thread = await store.read((db) => findThread(db, threadId))
-  // The transaction that would begin the call finds the same.
-  if (thread === null) return NO_OPINION
-  const { capabilities = [], readOnly = false, destructive = false } = traits
-  // A copy: what the function changes in it does not reach the call.
-  const copied = structuredClone(args) as JsonObject
-  const action: Action = { id: callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
+  const { signal } = asking
+  const { threadId, run, step, agent } = asking.input
+  const action = actionOf(asking)
   const context = {
     ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
     ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
@@ -234,8 +346,7 @@ async function opinionOfPolicy(
       return withoutAnswer('policy', 'deny', hungFor())
     case 'stopped':
       assertStoppedByUser()
-      // The code of a function does not begin behind a stop. What else was called has no code that could look.
-      return kind === 'tool' ? NO_OPINION : { opinion: { source: 'policy', effect: 'deny' }, problems: [] }
+      return atStop('policy', asking)
   }
 }
 

@@ -20,7 +20,7 @@ export type PendingRequest =
       /** Why a person is asked, for an approval. */
       readonly decision?: Pick<
         PermissionDecision,
-        'source' | 'reason' | 'rules' | 'mode' | 'capabilities' | 'destructive'
+        'source' | 'reason' | 'hook' | 'rules' | 'mode' | 'capabilities' | 'destructive'
       >
       /** Microseconds since 1970. */
       readonly requestedAt: number
