@@ -36,6 +36,8 @@ export type {
   HookPoints,
   HookedCall,
   JudgedCall,
+  RunContinuation,
+  RunEnding,
 } from './definitions/hook.js'
 export type {
   LanguageModelProvider,

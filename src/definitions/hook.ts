@@ -41,6 +41,22 @@ export interface HookAnswer {
 /** Why a person is to be asked. */
 export type AskedBecause = Pick<PermissionDecision, 'source' | 'reason' | 'rules'>
 
+/** The end of a run that would come by itself. */
+export interface RunEnding {
+  readonly run: number
+  readonly step: number
+  /** Which condition is met: the model has answered without a call, or the stop tool has. */
+  readonly reason: 'stop_on_response' | 'stop_tool'
+  /** What was said last: the answer, or the words of the stop tool; null if it has none. */
+  readonly text: string | null
+}
+
+/** The refusal of a run's end. */
+export interface RunContinuation {
+  /** The model reads this text as a message, and the run goes on. */
+  readonly continue: string
+}
+
 type Given<T> = T | Promise<T>
 type Kept<T> = Given<T | null | undefined | void>
 
@@ -73,6 +89,11 @@ export interface HookPoints {
    * `before_tool_call` does, and its failure denies, too.
    */
   before_permission_request: (state: ThreadState, call: JudgedCall, because: AskedBecause) => Kept<HookAnswer>
+  /**
+   * May refuse that a run with a person ends by itself, at most three times in a run. Limits, stops and failures end it all the same. It
+   * reads the state as `before_tool_call` does. If it fails, the run ends.
+   */
+  before_run_end: (state: ThreadState, end: RunEnding) => Kept<RunContinuation>
   before_store_tool_result: (state: ThreadState, call: HookedCall, result: ToolResult) => Kept<ToolResult>
   /** `null` erases the call and its result from the transcript. */
   after_tool_call_success: (
@@ -126,6 +147,7 @@ const POINTS: Readonly<Record<HookPoint, true>> = {
   after_update_message: true,
   before_tool_call: true,
   before_permission_request: true,
+  before_run_end: true,
   before_store_tool_result: true,
   after_tool_call_success: true,
   after_tool_call_failure: true,
@@ -135,6 +157,10 @@ const POINTS: Readonly<Record<HookPoint, true>> = {
 export const HOOK_POINTS = Object.keys(POINTS) as readonly HookPoint[]
 
 /** The points whose hooks decide about a call, in the order in which they run: a hook that fails there denies. */
-export const DECIDING_POINTS = ['before_tool_call', 'before_permission_request'] as const
+export const CALL_POINTS = ['before_tool_call', 'before_permission_request'] as const
 
+/** The points whose hooks decide: their code reads the state only, and each of their runs has its facts. */
+export const DECIDING_POINTS = [...CALL_POINTS, 'before_run_end'] as const
+
+export type CallPoint = (typeof CALL_POINTS)[number]
 export type DecidingPoint = (typeof DECIDING_POINTS)[number]

@@ -102,6 +102,8 @@ export type HookDecision =
   | 'require_approval'
   /** The call is not made. */
   | 'deny'
+  /** The run goes on. */
+  | 'continue'
 
 /** Why the runtime refused or skipped something. */
 export type WarningCode =
@@ -119,6 +121,8 @@ export type WarningCode =
   | 'hook_denied'
   /** The thread had more facts than it keeps between two activities; `count` were dropped. */
   | 'facts_dropped'
+  /** Hooks have refused the end of a run three times, so it ended without them being asked again. */
+  | 'end_refused_often'
   /** An immediate subagent was not started. */
   | 'immediate_skipped'
   /** A signal with an invalid message was skipped; `message` names the problem. */

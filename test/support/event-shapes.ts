@@ -39,7 +39,7 @@ const warningCodes = [
     'signal_unknown',
     'stop_skipped',
   ] as const),
-  ...(['hook_denied', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
+  ...(['hook_denied', 'end_refused_often', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
 /** What the log holds. */
@@ -120,7 +120,7 @@ const WRITTEN = {
   'hook.started': z.strictObject({ hook: text, point: text, timeout: count }),
   'hook.completed': z.strictObject({
     ...{ hook: text, point: text, duration: count },
-    decision: z.enum(['none', 'allow', 'require_approval', 'deny']),
+    decision: z.enum(['none', 'allow', 'require_approval', 'deny', 'continue']),
   }),
   'hook.failed': z.strictObject({
     hook: text,

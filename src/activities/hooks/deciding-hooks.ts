@@ -8,7 +8,7 @@
  * D2: these hooks change nothing, so an attempt that judges the call again finds no trace of the first one.
  * D3: each run has its facts, in the transaction that decides about the call.
  */
-import type { DecidingPoint, HookPoints } from '../../definitions/hook.js'
+import type { CallPoint, HookPoints } from '../../definitions/hook.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { Opinion } from '../../policy/judge.js'
 import type { Effect } from '../../policy/permissions.js'
@@ -37,7 +37,7 @@ export type HookFacts = (tx: Writer) => Promise<readonly Fact[]>
  * Asks the hooks of a point, in their order, until one denies; in the place of a person, until one answers.
  * @throws `Worker.Shutdown` if the worker is shutting down: another attempt follows
  */
-export async function askHooks<Point extends DecidingPoint>(
+export async function askHooks<Point extends CallPoint>(
   batch: HookBatch,
   point: Point,
   call: (execute: HookPoints[Point], state: ThreadState) => unknown,
@@ -54,7 +54,7 @@ export async function askHooks<Point extends DecidingPoint>(
   }
 }
 
-function askEach<Point extends DecidingPoint>(
+function askEach<Point extends CallPoint>(
   batch: HookBatch,
   point: Point,
   call: (execute: HookPoints[Point], state: ThreadState) => unknown,
@@ -67,14 +67,14 @@ function askEach<Point extends DecidingPoint>(
   })
 }
 
-const ANSWERS: Readonly<Record<DecidingPoint, readonly Effect[]>> = {
+const ANSWERS: Readonly<Record<CallPoint, readonly Effect[]>> = {
   before_tool_call: ['allow', 'require_approval', 'deny'],
   before_permission_request: ['allow', 'deny'],
 }
 
 /** Null: the hook says nothing. @throws InvalidAnswer */
 function readAnswer(
-  point: DecidingPoint,
+  point: CallPoint,
   { answer, hook }: { readonly answer: unknown; readonly hook: string },
 ): Opinion | null {
   if (answer === undefined || answer === null) return null
@@ -90,7 +90,7 @@ function readAnswer(
 }
 
 interface AskedHooks {
-  readonly point: DecidingPoint
+  readonly point: CallPoint
   readonly asked: Awaited<ReturnType<typeof askEach>>
 }
 

@@ -39,7 +39,7 @@ interface HookBatchOptions {
   readonly threadId: string
   /** Ids of the hooks: those of the prompt, else those of the agent. */
   readonly ids: readonly string[]
-  /** Those that decide about calls, as the plan has them. @default none is known */
+  /** Those that decide, as the plan has them. @default none is known */
   readonly deciding?: Readonly<Record<string, DecidingPoint>> | undefined
   readonly scope: EventScope
   readonly now: Micros
@@ -71,7 +71,7 @@ interface Asking<Point extends DecidingPoint, Answer> {
   /** Checks an answer. @throws InvalidAnswer */
   readonly accept: (answer: unknown, hook: string) => Answer | null
   /** The answer of a hook that fails, or that this worker lacks. */
-  readonly onFailure: (hook: string) => Answer
+  readonly onFailure: (hook: string) => Answer | null
   readonly ends: (answer: Answer | null) => boolean
 }
 

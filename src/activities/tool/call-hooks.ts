@@ -48,9 +48,10 @@ export async function openHookedCall(
   }: Calling & { readonly invokeTool?: InvokeTool; readonly originId?: string },
   abortSignal: AbortSignal,
 ): Promise<HookedCall> {
+  const { hooks: ids, deciding } = activePrompt(content, input)
   const hooks = createHookBatch({
     ...{ registry: dependencies.registry, threadId: input.threadId, recordsMissing: true },
-    ids: activePrompt(content, input).hooks,
+    ...{ ids, deciding },
     scope: callScope(input),
     now: microseconds(input),
     open: () => openCallState(dependencies, calling, abortSignal),

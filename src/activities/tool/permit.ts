@@ -3,7 +3,7 @@
  * Owns: the checks of tools and the worker's policy function, what counts where they give no answer, and when hooks are asked.
  * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
  */
-import { DECIDING_POINTS } from '../../definitions/hook.js'
+import { CALL_POINTS } from '../../definitions/hook.js'
 import type { JudgedCall } from '../../definitions/hook.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
@@ -120,13 +120,13 @@ export async function permitOfName(
   { capabilitiesOf, isProtected, ...asking }: CalledName,
 ): Promise<Permit | null> {
   const { store, policy } = dependencies
-  if (!isProtected && policy === undefined && !asking.hooks.decides(...DECIDING_POINTS)) return null
+  if (!isProtected && policy === undefined && !asking.hooks.decides(...CALL_POINTS)) return null
   const { threadId, callId } = asking.input
   const [row, operation] = await store.read((db) =>
     Promise.all([
       findToolCall(db, threadId, callId),
       // Only hooks must not be asked again: they have facts.
-      asking.hooks.decides(...DECIDING_POINTS) ? findOperation(db, threadId, callId) : null,
+      asking.hooks.decides(...CALL_POINTS) ? findOperation(db, threadId, callId) : null,
     ]),
   )
   if (operation !== null) return operation.state === 'waiting' ? ASKED_BEFORE : null
@@ -192,7 +192,7 @@ async function permitOf(dependencies: ActivityDependencies, asking: Asking, own:
       : [{ source: 'agent', permissions: content.permissions } as const]),
   ]
   const known = { traits, rules, mode, opinions: opinionsIn(own), problems: own.problems, hookFacts: null }
-  if (policy === undefined && !hooks.decides(...DECIDING_POINTS)) return known
+  if (policy === undefined && !hooks.decides(...CALL_POINTS)) return known
   const thread = await store.read((db) => findThread(db, input.threadId))
   // The transaction that would begin the call finds the same.
   if (thread === null) return known
@@ -214,7 +214,7 @@ async function withHooks(
   { asking, thread: { permissions }, permit }: Hooked,
 ): Promise<Permit> {
   const { hooks, input } = asking
-  if (!hooks.decides(...DECIDING_POINTS)) return permit
+  if (!hooks.decides(...CALL_POINTS)) return permit
   const { mode = permissionMode ?? 'default', interactive = true } = permissions ?? {}
   const about = (): JudgedCall => {
     return { ...actionOf(asking), run: input.run, step: input.step, mode, interactive }

@@ -44,7 +44,7 @@ export interface PromptContent {
   readonly recentImageThreshold: number
   /** The prompt's hooks, else the agent's. */
   readonly hooks: readonly string[]
-  /** Those of them that decide about calls, with their points: a worker that lacks one must deny. */
+  /** Those of them that decide, with their points: a worker that lacks one must deny a call. */
   readonly deciding?: Readonly<Record<string, DecidingPoint>>
   /** The variables of the prompt, its includes and its function tools; required if one of them requires it. */
   readonly variables: readonly VariableDefinition[]
