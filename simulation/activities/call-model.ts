@@ -104,6 +104,8 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (known?.state === 'finished')
     return { kind: 'answered', answer: takenAgain(attempt, thread, { input, known }) }
   const { isNew, number } = hold(thread, id, known?.state ?? 'drained')
+  const operation = thread.operations.get(id)
+  if (operation !== undefined) operation.plan ??= plan.digest
   // An attempt of which nobody heard has drained the step; the workflow may have more for it by now.
   if (!isNew) {
     deliver(thread, stagedItems(attempt, thread, input.drain))
@@ -135,7 +137,7 @@ function takenAgain(
   thread: ThreadRow,
   { input, known }: { readonly input: CallModelInput; readonly known: Operation },
 ): CallModelAnswer {
-  const answer = recorded<CallModelAnswer>(attempt, thread, known)
+  const answer = withPlanOf(known, input, recorded<CallModelAnswer>(attempt, thread, known))
   const ids = deliver(thread, stagedItems(attempt, thread, input.drain)).map(({ id }) => id)
   if (ids.length === 0) return answer
   attempt.world.saw('answer callModel came late')
@@ -155,6 +157,12 @@ function takenAgain(
     ...answer,
     operations: [...given, { kind: 'postpone_messages', ids, ...numbers }],
   } as CallModelAnswer
+}
+
+/** An activity that went on by itself knew the plan, which a handoff in between may have made the workflow forget. */
+function withPlanOf({ plan }: Operation, input: CallModelInput, answer: CallModelAnswer): CallModelAnswer {
+  if (plan === undefined || input.plan !== null) return answer
+  return { ...answer, ...newPlan(input, planOfDigest(plan)) } as CallModelAnswer
 }
 
 function countOf({ operations }: ThreadRow, prefix: string): number {

@@ -116,9 +116,9 @@ function holdsPrecedent({ world, order }: Attempt, { threadId, run }: CallModelI
   return true
 }
 
-/** A later attempt went on: what this one still asks for, another activity may have done, whose row answers. */
-function isOvertaken({ world, order }: Attempt, { operations }: ThreadRow, last: string): boolean {
-  if ((operations.get(last)?.order ?? 0) <= order) return false
+/** A later attempt went on, or has answered: what this one still asks for, another activity may have done, whose row answers. */
+function isOvertaken({ world, order, isOver }: Attempt, { operations }: ThreadRow, last: string): boolean {
+  if (!isOver() && (operations.get(last)?.order ?? 0) <= order) return false
   world.saw('fault an overtaken attempt asks for what is done')
   return true
 }

@@ -221,25 +221,26 @@ function closeThread({ world }: Attempt, thread: ThreadRow, input: SettleInput):
   if (isFirst) append(thread, [{ type: 'thread.closed' }])
 }
 
-/** An activity whose answer was lost may have stored the marks of a step before, and begun the next turn. */
+/**
+ * An activity whose answer was lost may have stored the marks of a step before, and begun the next turn: the run ends the turn that
+ * is open in the store.
+ */
 function withoutStoredMarks(
   { events }: ThreadRow,
-  { run, unacknowledged }: SettleInput,
+  { run, end, unacknowledged }: SettleInput,
   facts: readonly LoggedFact[],
 ): readonly LoggedFact[] {
   if (unacknowledged === undefined) return facts
   const marks = new Set(events.map(markOf))
-  const ofTurn = ({ type, scope }: LoggedFact): boolean =>
-    (type === 'side.started' || type === 'side.completed') && scope?.runId === runIdOf(run)
+  const scope = { runId: runIdOf(run) }
+  const ofTurn = (event: LoggedFact): boolean =>
+    (event.type === 'side.started' || event.type === 'side.completed') && event.scope?.runId === scope.runId
   const last = events.findLast(ofTurn)
-  return facts
-    .filter((fact) => markOf(fact) === null || !marks.has(markOf(fact)))
-    .flatMap((fact) => {
-      if (last === undefined || !ofTurn(fact)) return [fact]
-      return last.type === 'side.completed'
-        ? []
-        : [{ ...fact, payload: { ...fact.payload, ...last.payload } }]
-    })
+  const unstored = facts.filter((fact) => markOf(fact) === null || !marks.has(markOf(fact)))
+  if (last === undefined) return unstored
+  const others = unstored.filter((fact) => !ofTurn(fact))
+  const isOpen = last.type === 'side.started' && (end !== null || others.length < unstored.length)
+  return isOpen ? [...others, { type: 'side.completed', scope, payload: last.payload ?? {} }] : others
 }
 
 function markOf({ type, scope, payload }: LoggedFact): string | null {

@@ -39,6 +39,8 @@ export interface Operation {
   state: 'drained' | 'started' | 'waiting' | 'finished'
   attempt: number
   answer: unknown
+  /** The digest of the plan with which a model call began. */
+  plan?: string
   /** Phases 2 and 3 are marked. */
   requested: boolean
   /** The activity that finished it. */

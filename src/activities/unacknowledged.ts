@@ -6,6 +6,7 @@
  */
 import type { PrepareChildAnswer, PrepareMessageAnswer, Usage } from '../protocol/activities.js'
 import type { SettleAnswer, SettleInput } from '../protocol/end-activities.js'
+import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import type { ThreadOperation } from '../protocol/operations.js'
@@ -80,33 +81,33 @@ const EVENTS_OF_A_STEP = 1_000
 
 /**
  * The workflow marks the phases of an interrupted step, the end of a judged one, and that of the turn under way; an activity
- * whose answer it never got may have stored some of that before, and begun the next turn.
+ * whose answer it never got may have stored some of that before, and begun the next turn. The turn that ends with the run is the
+ * one that is open in the store, whichever the workflow knows of.
  */
 export async function withoutStoredMarks(
   tx: Reader,
-  { threadId, run, unacknowledged }: SettleInput,
+  { threadId, run, end, unacknowledged }: SettleInput,
   facts: readonly Fact[],
 ): Promise<readonly Fact[]> {
   if (unacknowledged === undefined) return facts
   const after = Math.max(0, (await lastSequence(tx, threadId)) - EVENTS_OF_A_STEP)
   const recent = await readEvents(tx, { threadId, after, limit: EVENTS_OF_A_STEP })
   const stored = new Set(recent.map(markOf))
-  const turn = recent.findLast(
-    ({ type, scope }) =>
-      (type === 'side.started' || type === 'side.completed') && scope?.runId === runIdOf(run),
-  )
-  return facts
-    .filter((fact) => markOf(fact) === null || !stored.has(markOf(fact)))
-    .flatMap((fact) => (fact.type === 'side.completed' ? endOfTurn(fact, turn) : [fact]))
+  const turn = recent.findLast((event) => isOfTurn(event, run))
+  const unstored = facts.filter((fact) => markOf(fact) === null || !stored.has(markOf(fact)))
+  if (turn === undefined) return unstored
+  const ends = unstored.filter((fact) => isOfTurn(fact, run))
+  const others = unstored.filter((fact) => !isOfTurn(fact, run))
+  if (turn.type === 'side.completed' || (ends.length === 0 && end === null)) return others
+  // Written by `callModel`: the store's boundary.
+  const { side } = turn.payload as { readonly side: Side }
+  const reason = ends.flatMap(({ type, payload }) => (type === 'side.completed' ? payload.reason : []))
+  const payload = { side, reason: reason[0] ?? end?.reason ?? null }
+  return [...others, fact('side.completed', payload, { runId: runIdOf(run) })]
 }
 
-/** The turn that ends with the run is the one that is open in the store, whichever side the workflow knows of. */
-function endOfTurn(end: Fact<'side.completed'>, stored: StoredEvent | undefined): readonly Fact[] {
-  if (stored === undefined) return [end]
-  if (stored.type === 'side.completed') return []
-  // Written by `callModel`: the store's boundary.
-  const { side } = stored.payload as { readonly side: Side }
-  return [{ ...end, payload: { ...end.payload, side } }]
+function isOfTurn({ type, scope }: Pick<StoredEvent | Fact, 'type' | 'scope'>, run: number): boolean {
+  return (type === 'side.started' || type === 'side.completed') && scope?.runId === runIdOf(run)
 }
 
 /** What a step has once: each of its phases, its end, and the end of its turn. Null for all other events. */

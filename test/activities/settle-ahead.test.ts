@@ -4,7 +4,7 @@ import { fact } from '../../src/protocol/facts.js'
 import { appendEvents } from '../../src/store/events.js'
 import { findRun } from '../../src/store/threads/runs.js'
 import { findThread } from '../../src/store/threads/threads.js'
-import { NOW, withDesk } from './activity-desk.js'
+import { modelInput, NOW, withDesk } from './activity-desk.js'
 import { CLOSE, END, runSettle, settleInput, USAGE } from './settle-desk.js'
 import { success } from './tool-outcomes.js'
 import { works, withAhead, tool } from './ahead-desk.js'
@@ -63,22 +63,39 @@ describe('a settle of a run whose activity nobody heard of', () => {
     }))
 })
 
+test('T4 a model call that was made ahead is answered with its plan, which a handoff made the workflow forget', () =>
+  withAhead({ chat: works(3) }, async (desk) => {
+    const first = await desk.go()
+    const plan = 'plan' in first ? first.plan : undefined
+    expect(plan).toBeDefined()
+    const again = { step: 2, trigger: null, sideStarts: false, knownPlan: null } as const
+    expect(await desk.go({}, undefined, modelInput(again))).toMatchObject({ type: 'answered', plan })
+    const known = { ...again, knownPlan: plan?.digest ?? null, plan: plan?.digest ?? null }
+    expect(await desk.go({}, undefined, modelInput(known))).not.toHaveProperty('plan')
+  }))
+
 describe('the turn under way, of which another attempt has stored more than the workflow knows', () => {
   const of = (step: number) => ({ runId: 'run_1', stepId: `step_1_${step}` })
   const begins = (side: 'a' | 'b', step: number) => fact('side.started', { side, label: null }, of(step))
   const ends = (step: number) => sideCompletedFact(of(step), 'a', 'stop_on_response')
   /** As the workflow says it at a stop: it knows that the turn of side a is under way. */
-  const known = { facts: [sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')], unacknowledged: [] }
+  const stopped = sideCompletedFact({ runId: 'run_1' }, 'a', 'stopped')
 
   test.each([
     ['the same turn', [begins('a', 1)], ['a stopped']],
     ['the next turn', [begins('a', 1), ends(1), begins('b', 2)], ['a stop_on_response', 'b stopped']],
     ['the end of the turn', [begins('a', 1), ends(1)], ['a stop_on_response']],
     ['nothing', [], ['a stopped']],
-  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected) =>
+    [
+      'an end that the workflow says, too, and the next turn',
+      [begins('a', 1), ends(1), begins('b', 2)],
+      ['a stop_on_response', 'b stopped'],
+      ends(1),
+    ],
+  ] as const)('T9 %s is stored: each turn that began ends once', (_, facts, expected, said = stopped) =>
     withDesk({}, async (desk) => {
       await desk.store.write((tx) => appendEvents(tx, { threadId: 't', events: facts, now: NOW * 1000 }))
-      await runSettle(desk, settleInput(known))
+      await runSettle(desk, settleInput({ facts: [said], unacknowledged: [] }))
       const told = await desk.told('side.completed')
       expect(told.map(({ side, reason }) => `${String(side)} ${String(reason)}`)).toEqual(expected)
     }),

@@ -28,7 +28,14 @@ import { missingVariables } from '../variables/variables.js'
 import { listEnabledSubagents } from '../variables/resolved-prompt.js'
 import { deriveCalls } from './bootstrap.js'
 import { runDrainHooks } from './drain-hooks.js'
-import { modelBeginning, newPlan, operationOf, operationsOf, withOperations } from './model-step.js'
+import {
+  modelBeginning,
+  newPlan,
+  operationOf,
+  operationsOf,
+  withNewPlan,
+  withOperations,
+} from './model-step.js'
 import { beginRunRow, handOver, runStartFact } from './run-start.js'
 
 /**
@@ -130,7 +137,8 @@ async function beginActivation(
     const thread = await openThread(tx, input)
     if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
     const found = await lookUp<CallModelAnswer>(tx, operationOf(input))
-    if (found.kind === 'answered') return found
+    if (found.kind === 'answered')
+      return { kind: 'answered', answer: withNewPlan(found.answer, input, content) }
     if (found.operation !== null) {
       const { held } = await begin(tx, found, activationBeginning(input, content))
       return { kind: 'held', held }

@@ -58,6 +58,7 @@ import {
   newPlan,
   operationOf,
   operationsOf,
+  withNewPlan,
   withOperations,
 } from './model-step.js'
 import type { ModelStep } from './model-step.js'
@@ -281,7 +282,8 @@ async function beginRun(dependencies: ActivityDependencies, input: CallModelInpu
     const thread = await openThread(tx, input)
     if (thread === null) return { type: 'terminated' }
     const found = await lookUp<CallModelAnswer>(tx, key)
-    if (found.kind === 'answered') return found.answer
+    if (found.kind === 'answered')
+      return content === null ? found.answer : withNewPlan(found.answer, input, content)
     const handed = content === null ? [] : await handOver(tx, input, thread)
     if (content !== null) await putPlan(tx, { digest: content.plan.digest, content, now })
     const detail = content === null ? null : { plan: content.plan.digest }

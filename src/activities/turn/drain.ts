@@ -47,6 +47,7 @@ import {
   newPlan,
   operationOf,
   operationsOf,
+  withNewPlan,
   withOperations,
 } from './model-step.js'
 import { beginRunRow, handOver, runStartFact } from './run-start.js'
@@ -153,11 +154,10 @@ async function drain(tx: Writer, step: Step, { hooked, messageId }: Draining): P
     lookUp<CallModelAnswer>(tx, operationOf(input)),
   ])
   if (thread === null) return { kind: 'answered', answer: TERMINATED }
-  if (found.kind === 'answered')
-    return {
-      kind: 'answered',
-      answer: withOperations(found.answer, await deliverAfterAnswer(tx, input, hooked)),
-    }
+  if (found.kind === 'answered') {
+    const answer = withNewPlan(found.answer, input, content)
+    return { kind: 'answered', answer: withOperations(answer, await deliverAfterAnswer(tx, input, hooked)) }
+  }
   if (found.operation !== null) {
     const { held } = await begin(tx, found, modelBeginning(input, content))
     return { kind: 'held', held: await deliverAdded(tx, input, { held, hooked }) }

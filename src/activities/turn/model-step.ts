@@ -105,6 +105,19 @@ export function newPlan(
   return plan.digest === input.knownPlan ? {} : { plan }
 }
 
+/**
+ * A recorded answer with its plan, if the workflow does not have that: an activity that went on by itself knew the plan, and a
+ * handoff that the workflow took in between makes it forget it.
+ */
+export function withNewPlan(
+  answer: CallModelAnswer,
+  input: CallModelInput,
+  content: PlanContent,
+): CallModelAnswer {
+  if (answer.type === 'terminated' || answer.type === 'moved' || answer.type === 'refused') return answer
+  return { ...answer, ...newPlan(input, content) }
+}
+
 /** Adds the operations of hooks to an answer. */
 export function withOperations<Answer extends CallModelAnswer>(
   answer: Answer,
