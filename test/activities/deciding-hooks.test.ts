@@ -1,16 +1,34 @@
 import { describe, expect, test } from 'vitest'
 
 import { defineHook } from '../../src/definitions/hook.js'
-import type { HookPoints } from '../../src/definitions/hook.js'
+import type { AnyHook, HookPoint, HookPoints } from '../../src/definitions/hook.js'
 import type { ThreadState } from '../../src/index.js'
 import { findError } from '../../src/store/errors.js'
 import { findToolCall } from '../../src/store/calls/tool-calls.js'
 import type { Store } from '../../src/store/store.js'
-import { AFTER_A_MINUTE, attempt, failingStore, failureOf, runTool, withDesk } from './activity-desk.js'
+import { scriptedModel } from '../../src/testing/index.js'
+import {
+  AFTER_A_MINUTE,
+  attempt,
+  drainOf,
+  failingStore,
+  failureOf,
+  modelInput,
+  runModel,
+  runTool,
+  withDesk,
+} from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
 import { hookFailures } from './hook-batch.js'
 import { lastResult, success } from './tool-outcomes.js'
+
+/** The points whose hooks answer with another value. */
+const VALUE_POINTS = [
+  ...(['after_system_message', 'filter_messages', 'prefilter_llm_history'] as const),
+  ...(['before_create_message', 'before_update_message', 'before_store_tool_result'] as const),
+  ...(['after_tool_call_success', 'after_tool_call_failure'] as const),
+]
 
 const guard = (execute: HookPoints['before_tool_call'], id = 'guard') =>
   defineHook({ hook: 'before_tool_call', id, execute })
@@ -214,4 +232,40 @@ describe('attempts', () => {
       const error = await desk.store.read((db) => findError(db, String(failed?.['errorId'])))
       expect(error).toMatchObject({ type: 'hook.threw', message: 'no rules' })
     }))
+})
+
+describe('AR-HP.6 an answer that its point does not know', () => {
+  // What comes from a person is kept: a hook that fails before it is stored refuses it.
+  const answer = (_state: unknown, given: unknown) =>
+    typeof given === 'object' && given !== null && 'role' in given && given.role === 'user' ? undefined : 42
+  const wrong = (hook: HookPoint) => ({ hook, id: hook, execute: answer }) as unknown as AnyHook
+  const work: DeskParts['work'] = async (state, _args, { id }) => {
+    const { messages } = await state.getMessages()
+    // A message of the step in flight is not changed, but its hooks are asked.
+    await state.updateMessage(messages[0]?.id ?? '', { content: 'changed' }).catch(() => undefined)
+    return id === 'call_1_1_0' ? success('done') : { status: 'error', error: 'broken' }
+  }
+  const chat = () => scriptedModel([{ text: 'The end.' }])
+
+  test.each<readonly [string, readonly HookPoint[]]>([
+    ['about messages, requests and results', VALUE_POINTS],
+    ['about calls', ['before_tool_call']],
+    ['in the place of a person', ['before_permission_request']],
+  ])('is a failure of each hook, and nothing of it is used: hooks %s', (_what, points) =>
+    withDesk({ work, hooks: [...points, 'before_run_end' as const].map(wrong) }, async (desk) => {
+      const calls = await desk.calls([
+        { name: 'work' },
+        { name: 'again' },
+        { name: 'pay', args: { amount: 1 } },
+      ])
+      for (const call of calls) await desk.run(call)
+      const drain = drainOf(await desk.send('two'))
+      await runModel(desk.with({ chat: chat() }), modelInput({ step: 2, drain }))
+      const failed = (await hookFailures(desk)).map(([hook, , code]) => [hook, code])
+      const expected = [...points, 'before_run_end'].map((point) => [point, 'invalid_answer'])
+      expect([...new Set(failed.map((one) => one.join()))].toSorted()).toEqual(
+        expected.map((one) => one.join()).toSorted(),
+      )
+    }),
+  )
 })
