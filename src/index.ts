@@ -10,6 +10,7 @@ export { defineRemoteTool } from './definitions/tool.js'
 export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
 export {
+  ApprovalForbiddenError,
   MessageRejectedError,
   NoWorkerError,
   NotQueuedError,
@@ -79,6 +80,8 @@ export type {
   Policy,
   PolicyAnswer,
 } from './policy/action.js'
+export type { ApprovalRule, Caller } from './policy/approval.js'
+export type { Preview, PreviewPart } from './policy/preview.js'
 export type { PermissionDecision, PermissionMode, ThreadPermissions } from './policy/judge.js'
 export type { Effect, Permissions, PermissionValue } from './policy/permissions.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'

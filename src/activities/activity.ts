@@ -6,6 +6,7 @@ import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { Policy } from '../policy/action.js'
+import type { ApprovalRule } from '../policy/approval.js'
 import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
 import type { RunCaps } from '../protocol/plan.js'
@@ -26,6 +27,8 @@ export interface ActivityDependencies {
   readonly permissions?: Permissions | undefined
   readonly permissionMode?: PermissionMode | undefined
   readonly policy?: Policy | undefined
+  /** For all requests for an approval. */
+  readonly approval?: ApprovalRule | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
   /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */

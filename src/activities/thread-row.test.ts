@@ -5,7 +5,7 @@ import { movesActivity } from './thread-row.js'
 const SECOND = 1_000_000
 const MINUTE = 60 * SECOND
 const LAST = 1_763_767_000 * SECOND
-const thread = { agent: 'clerk', parent_thread_id: null, depth: 0, permissions: null, last_activity_at: LAST }
+const thread = { agent: 'clerk', parent_thread_id: null, depth: 0, last_activity_at: LAST }
 
 test.each([
   ['a minute after it was moved', LAST + MINUTE, true],

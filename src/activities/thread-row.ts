@@ -5,8 +5,8 @@ import { toMicros } from '../protocol/time.js'
 import type { Micros, Millis } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
 import type { Writer } from '../store/store.js'
-import { findThread, findThreadForStep, insertThread } from '../store/threads/threads.js'
-import type { NewThread, ThreadOfStep, ThreadRecord } from '../store/threads/threads.js'
+import { findThread, findThreadForCall, findThreadForStep, insertThread } from '../store/threads/threads.js'
+import type { NewThread, ThreadOfCall, ThreadOfStep, ThreadRecord } from '../store/threads/threads.js'
 
 /**
  * How far lists may be behind the last activity of a working thread: each change of it moves entries of seven indexes, and
@@ -30,6 +30,15 @@ export type OpenThread = Omit<ThreadOfStep, 'terminate_requested_at'>
  */
 export async function openThread(tx: Writer, registration: Registration): Promise<OpenThread | null> {
   const thread = (await findThreadForStep(tx, registration.threadId)) ?? (await register(tx, registration))
+  return thread === null || thread.terminate_requested_at !== null ? null : thread
+}
+
+/** As `openThread`, with the permissions that a call of the run has. */
+export async function openThreadForCall(
+  tx: Writer,
+  call: { readonly threadId: string; readonly run: number },
+): Promise<ThreadOfCall | null> {
+  const thread = await findThreadForCall(tx, call)
   return thread === null || thread.terminate_requested_at !== null ? null : thread
 }
 

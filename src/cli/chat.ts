@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PendingRequest, RunResult, ThreadHandle, ThreadTree } from '../client/index.js'
-import { RequestNotFoundError, WaitTimeoutError } from '../protocol/errors.js'
+import {
+  ApprovalForbiddenError,
+  MessageRejectedError,
+  RequestNotFoundError,
+  WaitTimeoutError,
+} from '../protocol/errors.js'
+import { askForApproval } from './ask-approval.js'
 import { truncate } from './inspect.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
@@ -179,17 +185,22 @@ interface Asking {
 
 /** Asks for the answer of one open request and sends it; false if there was no answer. */
 async function answerRequest(asking: Asking, thread: ThreadHandle, request: TreeRequest): Promise<boolean> {
-  const answer = await askFor(asking, request)
-  if (answer === null) return false
-  if (answer === 'later') return true
-  try {
-    await thread.respond(request.id, answer)
-  } catch (error) {
-    // Somebody else has answered it before, or a stop has ended the call.
-    if (!RequestNotFoundError.isInstance(error)) throw error
-    asking.terminal.problem(error.message)
+  for (;;) {
+    const answer = await askFor(asking, request)
+    if (answer === null) return false
+    if (answer === 'later') return true
+    try {
+      await thread.respond(request.id, answer)
+      return true
+    } catch (error) {
+      const isRefused = MessageRejectedError.isInstance(error)
+      // Or somebody else has answered it before, or has to, or a stop has ended the call.
+      const isOver = RequestNotFoundError.isInstance(error) || ApprovalForbiddenError.isInstance(error)
+      if (!isRefused && !isOver) throw error
+      asking.terminal.problem(error.message)
+      if (isOver) return true
+    }
   }
-  return true
 }
 
 type GivenAnswer = Parameters<ThreadHandle['respond']>[1] | 'later' | null
@@ -197,17 +208,9 @@ type GivenAnswer = Parameters<ThreadHandle['respond']>[1] | 'later' | null
 function askFor(asking: Asking, request: TreeRequest): Promise<GivenAnswer> {
   if (request.kind === 'variables') return askForValues(asking, request)
   const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
+  if (request.kind === 'approval') return askForApproval(asking, request, whose)
   const call = `${request.toolName} ${truncate(JSON.stringify(request.args ?? {}))}${whose}`
-  return request.kind === 'approval' ? askForApproval(asking, call) : askForResult(asking, call)
-}
-
-async function askForApproval({ terminal, signal }: Asking, call: string): Promise<GivenAnswer> {
-  const answer = await terminal.ask(`\nAllow ${call}? [y/N, or why not] `, signal)
-  if (answer === null) return null
-  const words = answer.trim()
-  if (/^(y|yes)$/i.test(words)) return { approved: true, by: 'cli' }
-  const reason = /^(n|no|)$/i.test(words) ? {} : { reason: words }
-  return { approved: false, by: 'cli', ...reason }
+  return askForResult(asking, call)
 }
 
 async function askForResult({ terminal, signal }: Asking, call: string): Promise<GivenAnswer> {

@@ -33,8 +33,11 @@ const rows: SnapshotRows = {
 const request: PendingRequest = {
   id: 'approval_1',
   kind: 'approval',
+  toolCallId: 'call_1',
+  action: 'tool',
   toolName: 'refund_order',
   args: { amount: 80 },
+  answers: ['approve', 'deny'],
   requestedAt: 4_900,
 }
 const asked = { id: 'approval_1', kind: 'approval', toolName: 'refund_order', requestedAt: 5 }

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { AgentName } from '../definitions/registry.js'
+import type { Permissions } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
@@ -9,10 +10,13 @@ import { StoreError } from '../store/store-error.js'
 import { taskQueueOf } from '../store/store-location.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
+import type { PermissionsOwner } from '../store/threads/owner-permissions.js'
 import type { ClientContext, OnNotice } from './client-context.js'
 import { connectLazily, listRegisteredSearchAttributes } from './connection.js'
 import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
+import { readGrants, revoke } from './lists/grants.js'
+import type { Grant, GrantsFilter } from './lists/grants.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
 import {
@@ -33,6 +37,7 @@ import type {
   ThreadsPage,
   ThreadSummary,
 } from './lists/list-threads.js'
+import { readOwnerPermissions, setOwnerPermissions } from './owner-permissions.js'
 import { remoteCalls } from './remote-calls.js'
 import type { RemoteCalls } from './remote-calls.js'
 import { reopenThread } from './reopen-thread.js'
@@ -193,6 +198,32 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** As `pending`, a page at a time. @throws ConfigError for an invalid cursor */
   pendingPage(filter: ListPending = {}, options: PageOptions = {}): Promise<PendingPage> {
     return listPendingPage(this.#context, filter, options)
+  }
+
+  /** Lists the approvals that people wanted remembered and that are not revoked, by id. @throws ConfigError, ThreadNotFoundError */
+  grants(filter: GrantsFilter = {}): Promise<readonly Grant[]> {
+    return readGrants(this.#context, filter)
+  }
+
+  /**
+   * Revokes a grant, for calls that are judged from now on. Returns false if there is none of that id, or none of `account` if
+   * one is given.
+   */
+  revokeGrant(id: string, { account }: { readonly account?: string } = {}): Promise<boolean> {
+    return revoke(this.#context, { id, account })
+  }
+
+  /**
+   * Sets rules of an account or a user: they hold for all of its threads, also for the next call of those that run, and can make
+   * other rules stricter, and never weaker. Null removes them. @throws ConfigError
+   */
+  setPermissions(owner: PermissionsOwner, permissions: Permissions | null): Promise<void> {
+    return setOwnerPermissions(this.#context, owner, permissions)
+  }
+
+  /** Reads the rules that `setPermissions` has set for this account or user; null: none. @throws ConfigError */
+  permissions(owner: PermissionsOwner): Promise<Permissions | null> {
+    return readOwnerPermissions(this.#context, owner)
   }
 
   /** Lists by name the agents that workers run, from the store: workers write them there when they start. */

@@ -1,4 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client'
+import type { Caller } from '../policy/approval.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
@@ -76,9 +77,10 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   /**
    * Answers a request of `snapshot().pending` once, from any process. The same answer again is safe.
    * @throws RequestNotFoundError for a request that is unknown, ended or answered otherwise; MessageRejectedError for an answer
-   * of another kind; NoWorkerError when no worker takes it within 10 s: it is kept, and the same answer again is safe
+   * of another kind; ApprovalForbiddenError where the approval wants somebody else; NoWorkerError when no worker takes it within
+   * 10 s: it is kept, and the same answer again is safe
    */
-  respond(requestId: string, answer: Answer): Promise<Answered>
+  respond(requestId: string, answer: Answer, options?: RespondOptions): Promise<Answered>
   /**
    * Takes back a message, queued tool or effect of `snapshot().queue`, or a scheduled effect, by its id. Its row stays, as
    * `removed`. @throws NotQueuedError for an item that is unknown or was delivered; NoWorkerError when no worker takes it
@@ -128,6 +130,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
 
+export interface RespondOptions {
+  /** Who answers, as your service has authenticated them. Approvals with roles or four eyes cannot be answered without. */
+  readonly caller?: Caller
+}
+
 export interface StopOptions {
   readonly runId?: string
   /** @default true */
@@ -167,7 +174,8 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     },
     send: (message) => sendMessage(context, { threadId, message }),
     queueTool: (name, args, { id } = {}) => queueTool(context, { threadId, name, args, id }),
-    respond: (requestId, answer) => respond(context, { threadId, requestId, answer }),
+    respond: (requestId, answer, { caller } = {}) =>
+      respond(context, { threadId, requestId, answer, caller }),
     request: (requestId) => findPendingRequest(context, { threadId, requestId }),
     removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),

@@ -1,5 +1,7 @@
 import type { z } from 'zod'
 import type { ActionTraits } from '../policy/action.js'
+import type { ApprovalRule } from '../policy/approval.js'
+import type { Preview } from '../policy/preview.js'
 import type { VariableDefinition } from './agent.js'
 import type { ThreadState } from './thread-state.js'
 import type { PendingToolResult, ToolResult } from './tool-result.js'
@@ -40,6 +42,13 @@ export interface ToolDefinition<
   readonly needsApproval?:
     | boolean
     | ((state: ThreadState, args: ToolArguments<Schema>) => boolean | Promise<boolean>)
+  /** Who may approve its calls, and until when. The rules of the worker and of the policy function count, too. */
+  readonly approval?: ApprovalRule
+  /**
+   * Makes what a person is shown who is asked, beside the arguments. Nothing has happened by then, and writes to the thread are
+   * dropped. If it throws, takes longer than 30 s or answers something else, the call is denied.
+   */
+  readonly preview?: (state: ThreadState, args: ToolArguments<Schema>) => Preview | Promise<Preview>
   readonly retry?: ToolRetry
   /**
    * Milliseconds until the call is aborted and the model gets an error; at most a day.
@@ -80,7 +89,14 @@ interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObj
     RemoteActivity,
     Pick<
       ToolDefinition<Schema>,
-      'description' | 'args' | 'variables' | 'needsApproval' | 'timeout' | 'idempotent'
+      | 'description'
+      | 'args'
+      | 'variables'
+      | 'needsApproval'
+      | 'approval'
+      | 'preview'
+      | 'timeout'
+      | 'idempotent'
     >,
     ActionTraits {}
 

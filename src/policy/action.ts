@@ -2,6 +2,7 @@
  * The action that a policy judges: a call of a tool, agent or prompt before it has an effect. A policy knows of an action only what stands here.
  */
 import type { JsonObject } from '../protocol/values.js'
+import type { ApprovalRule } from './approval.js'
 import type { Effect } from './permissions.js'
 
 /** What is lost or hard to take back, for a person who decides and for the record. */
@@ -67,8 +68,14 @@ export interface ActionContext {
   readonly step: number
 }
 
-/** The answer of a policy function: an effect, or one with the reason that stands in the record. */
-export type PolicyAnswer = Effect | boolean | { readonly effect: Effect; readonly reason?: string }
+/**
+ * The answer of a policy function: an effect, or one with the reason that stands in the record, and with a rule for the approval that
+ * it demands.
+ */
+export type PolicyAnswer =
+  | Effect
+  | boolean
+  | { readonly effect: Effect; readonly reason?: string; readonly approval?: ApprovalRule }
 
 /**
  * Judges an action by its arguments and its context. It can make the effect of rules stricter and never weaker. If it throws, does

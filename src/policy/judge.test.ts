@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { ActionTraits } from './action.js'
-import { judge, judgeForThread, PERMISSION_MODES } from './judge.js'
+import { judge, judgeForThread, PERMISSION_MODES, storedPermissions } from './judge.js'
 import type { Judged, PermissionDecision, PermissionMode } from './judge.js'
 
 const READS: ActionTraits = { readOnly: true }
@@ -187,6 +187,43 @@ describe('the permissions of a thread', () => {
     [undefined, { interactive: false }, 'denied'],
     [undefined, { permissions: { '*': 'deny' } }, 'asked'],
   ] as const)('the mode %s of the worker and %j: %s', (mode, ofThread, decision) => {
-    expect(judgeForThread({ ...ASKS, mode }, ofThread)).toMatchObject({ decision })
+    expect(judgeForThread({ ...ASKS, mode }, storedPermissions({ thread: ofThread }))).toMatchObject({
+      decision,
+    })
   })
+})
+
+describe('the permissions that the store has', () => {
+  const DENIES = { 'orders.*': 'deny' } as const
+
+  test('each rule that counts is named with its source', () => {
+    const sources = { worker: DENIES, agent: DENIES } as const
+    const rules = (['worker', 'agent'] as const).map((source) => ({ source, permissions: sources[source] }))
+    const thread = { permissions: DENIES }
+    const stored = storedPermissions({ account: DENIES, user: DENIES, thread, run: DENIES })
+    const traits = { capabilities: ['orders.refund'] }
+    const decision = judgeForThread({ traits, rules, opinions: [], mode: undefined }, stored)
+    expect(decision).toMatchObject({
+      ...{ decision: 'denied', source: 'worker' },
+      rules: ['worker', 'agent', 'account', 'user', 'thread', 'run'].map((source) => `${source}:orders.*`),
+    })
+  })
+
+  test.each(['account', 'user', 'thread', 'run'] as const)(
+    'a rule of the %s denies what a person has allowed',
+    (source) => {
+      const rules = { account: DENIES, user: DENIES, thread: { permissions: DENIES }, run: DENIES } as const
+      const stored = storedPermissions({ thread: { mode: 'bypass' }, [source]: rules[source] })
+      const judged = (capability: string) =>
+        judgeForThread(
+          { traits: { capabilities: [capability] }, rules: [], opinions: [], mode: undefined },
+          stored,
+          { grant: 'approval_c' },
+        )
+      expect(judged('orders.refund')).toMatchObject({
+        ...{ decision: 'denied', source, rules: [`${source}:orders.*`] },
+      })
+      expect(judged('mails.send')).toMatchObject({ decision: 'allowed' })
+    },
+  )
 })

@@ -57,15 +57,15 @@ function isDestructive({ destructive = false }: ActionTraits): boolean {
  * for a person in this thread, unless the worker's mode is `never`.
  */
 export interface ThreadPermissions {
-  /** Rules of the thread. They can make those of worker and agent stricter, and never weaker. */
+  /** Rules of the thread. They can make those of other sources stricter, and never weaker. */
   readonly permissions?: Permissions
   readonly mode?: PermissionMode
   /** False: nobody can be asked, so a call that needs an approval is denied at once. @default true */
   readonly interactive?: boolean
 }
 
-/** What decided. `default`: nothing was said about the call; `person`: the answer to a request. */
-type DecisionSource = PermissionSource | 'default' | 'person'
+/** What decided. `default`: nothing was said about the call; `person`: the answer to a request; `expiry`: nobody answered in time. */
+type DecisionSource = PermissionSource | 'default' | 'person' | 'expiry'
 
 /** What one source demands of an action. */
 export interface Opinion {
@@ -78,8 +78,34 @@ export interface Opinion {
 
 /** Rules with their source. */
 export interface SourceRules {
-  readonly source: 'worker' | 'agent' | 'thread'
+  readonly source: 'worker' | 'agent' | 'account' | 'user' | 'thread' | 'run'
   readonly permissions: Permissions
+}
+
+/** The permissions that the store has for a call. */
+export interface StoredPermissions extends Pick<ThreadPermissions, 'mode' | 'interactive'> {
+  /** Of the account, the user, the thread and the run, those that have any. */
+  readonly rules: readonly SourceRules[]
+}
+
+interface FoundPermissions {
+  readonly account?: Permissions | null
+  readonly user?: Permissions | null
+  readonly thread: ThreadPermissions | null
+  /** Null: the call belongs to no run, or its run has none. */
+  readonly run?: Permissions | null
+}
+
+/** What the rows of account, user, thread and run say together. */
+export function storedPermissions({ account, user, thread, run }: FoundPermissions): StoredPermissions {
+  const { permissions, ...others } = thread ?? {}
+  const found = { account, user, thread: permissions, run } as const
+  const sources = ['account', 'user', 'thread', 'run'] as const
+  const rules = sources.flatMap((source) => {
+    const of = found[source] ?? null
+    return of === null ? [] : [{ source, permissions: of }]
+  })
+  return { ...others, rules }
 }
 
 export interface Judged {
@@ -95,6 +121,8 @@ export interface Judged {
   readonly interactive: boolean
   /** A call of the same name has failed in the run. */
   readonly hasFailed: boolean
+  /** The id of an approval that was given before, and answers what needs one. @default none */
+  readonly grant?: string | null
 }
 
 /** What is known about a call apart from its thread. */
@@ -103,21 +131,21 @@ export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions' | 
   readonly mode: PermissionMode | undefined
 }
 
-/** Decides by what the sources say, and by the permissions of the thread. */
+/** Decides by what the sources say, and by the permissions that the store has. */
 export function judgeForThread(
   { mode: ofWorker, ...sources }: Sources,
-  ofThread: ThreadPermissions | null,
-  hasFailed = false,
+  stored: StoredPermissions,
+  { hasFailed = false, grant = null }: Partial<Pick<Judged, 'hasFailed' | 'grant'>> = {},
 ): PermissionDecision {
-  const { permissions = {}, mode, interactive = true } = ofThread ?? {}
-  const rules = [...sources.rules, { source: 'thread', permissions } as const]
+  const { mode, interactive = true } = stored
+  const rules = [...sources.rules, ...stored.rules]
   const modes = [ofWorker, mode].filter((one) => one !== undefined)
-  return judge({ ...sources, rules, modes, interactive, hasFailed })
+  return judge({ ...sources, rules, modes, interactive, hasFailed, grant })
 }
 
 /** Whether it counts for the decision that a call of the same name has failed in the run. */
-export function looksAtFailures({ mode, traits }: Sources, ofThread: ThreadPermissions | null): boolean {
-  return traits.readOnly !== true && (mode === 'on_failure' || ofThread?.mode === 'on_failure')
+export function looksAtFailures({ mode, traits }: Sources, stored: StoredPermissions): boolean {
+  return traits.readOnly !== true && (mode === 'on_failure' || stored.mode === 'on_failure')
 }
 
 /** The record of a decision, which each executed call has. Fields that say nothing are left out. */
@@ -136,8 +164,16 @@ export interface PermissionDecision {
   readonly destructive?: true | DestructiveFacts
   /** The request that asked a person. */
   readonly requestId?: string
+  /** The grant that answered in the place of a person. */
+  readonly grantId?: string
   /** The person that answered, as the caller names them. */
   readonly by?: string
+  /** True: the person gave other arguments, with which the call ran. */
+  readonly changed?: true
+  /** True: the person gave a result in the place of the call. */
+  readonly answered?: true
+  /** Until when a person could approve, in microseconds since 1970. */
+  readonly expiresAt?: number
 }
 
 /** The decision about a call that nothing is said about. */
@@ -145,7 +181,7 @@ export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', sou
 
 /** Decides about an action. Pure: the same facts give the same decision. */
 export function judge(judged: Judged): PermissionDecision {
-  const { traits, modes, interactive, standIn = null } = judged
+  const { traits, modes, interactive, grant = null, standIn = null } = judged
   const mode = modes.at(-1) ?? 'default'
   const { effect, source, rules, ...named } = strictest(judged)
   const known = {
@@ -155,6 +191,7 @@ export function judge(judged: Judged): PermissionDecision {
   }
   if (effect !== 'require_approval')
     return { decision: effect === 'deny' ? 'denied' : 'allowed', source, ...known }
+  if (grant !== null) return { decision: 'allowed', source: 'grant', grantId: grant, ...known }
   if (modes.includes('never')) return { decision: 'denied', source: 'mode', ...known }
   if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
   if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }

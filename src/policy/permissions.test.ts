@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest'
 
 import { seededRandom } from '../../test/support/seeded-random.js'
 import { judge } from './judge.js'
-import { capabilityProblem, covers, isStricter, permissionsProblem, rulesFor } from './permissions.js'
+import {
+  capabilityProblem,
+  covers,
+  isStricter,
+  mergePermissions,
+  permissionsProblem,
+  rulesFor,
+} from './permissions.js'
 import type { Effect, Permissions } from './permissions.js'
 
 describe('rules about capabilities', () => {
@@ -110,6 +117,7 @@ function oracle(sources: readonly Permissions[], capabilities: readonly string[]
 const NAMES = ['a', 'a.b', 'a.b.c', 'b', 'b.c', 'ab', 'ab.c'] as const
 const KEYS = [...NAMES, '*', 'a.*', 'a.b.*', 'b.*'] as const
 const VALUES = ['allow', 'deny', 'require_approval', true, false, { any: 1 }] as const
+const SOURCES = ['worker', 'agent', 'account', 'user', 'thread', 'run'] as const
 const MEANING = { allowed: 'allow', asked: 'require_approval', denied: 'deny' } as const
 
 describe('rules of several sources', () => {
@@ -121,24 +129,32 @@ describe('rules of several sources', () => {
       )
     const seen = new Set<Effect>()
     for (let round = 0; round < 2_000; round += 1) {
-      const [worker, agent, thread] = [rules(), rules(), rules()]
+      const all = SOURCES.map((source) => ({ source, permissions: rules() }))
       const capabilities = Array.from({ length: random.below(3) }, () => random.pick(NAMES))
       const { decision } = judge({
         traits: { capabilities },
-        rules: [
-          { source: 'worker', permissions: worker },
-          { source: 'agent', permissions: agent },
-          { source: 'thread', permissions: thread },
-        ],
+        rules: all,
         opinions: [],
         modes: [],
         interactive: true,
         hasFailed: false,
       })
-      const expected = oracle([worker, agent, thread], capabilities)
-      expect(MEANING[decision], JSON.stringify({ worker, agent, thread, capabilities })).toBe(expected)
+      const permissions = all.map((one) => one.permissions)
+      const expected = oracle(permissions, capabilities)
+      expect(MEANING[decision], JSON.stringify({ all, capabilities })).toBe(expected)
+      // A run has the rules of several messages in one object.
+      expect(oracle([mergePermissions(permissions)], capabilities)).toBe(expected)
       seen.add(expected)
     }
     expect([...seen].toSorted()).toEqual(['allow', 'deny', 'require_approval'])
+  })
+
+  test('of equal keys the stricter value counts, and of equally strict ones the first', () => {
+    const merged = mergePermissions([
+      { a: 'require_approval', b: true, c: { paths: ['x'] } },
+      { a: 'allow', b: false, c: { paths: ['y'] } },
+      { a: 'deny', b: 'require_approval', d: 'allow' },
+    ])
+    expect(merged).toEqual({ a: 'deny', b: false, c: { paths: ['x'] }, d: 'allow' })
   })
 })

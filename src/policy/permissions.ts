@@ -57,6 +57,16 @@ function effectOf(value: PermissionValue): Effect {
   return typeof value === 'string' ? value : 'allow'
 }
 
+/** All of these rules in one object; of equal keys the stricter value counts, and of equally strict ones the first. */
+export function mergePermissions(all: readonly Permissions[]): Permissions {
+  const merged = new Map<string, PermissionValue>()
+  for (const [rule, value] of all.flatMap((permissions) => Object.entries(permissions))) {
+    const known = merged.get(rule)
+    if (known === undefined || isStricter(effectOf(value), effectOf(known))) merged.set(rule, value)
+  }
+  return Object.fromEntries(merged)
+}
+
 /** A capability: letters, digits, `_` and `-`, in parts with dots between them. */
 const CAPABILITY = /^[\w-]+(\.[\w-]+)*$/
 const LONGEST_NAME = 200

@@ -328,6 +328,8 @@ export interface PendingAnswer {
   readonly status: ThreadStatus
   /** After the answer: `complete` takes it as the call's result, `execute` runs the call, which reads it. */
   readonly next: 'complete' | 'execute'
+  /** Then the call goes on without an answer. */
+  readonly expiresAt?: Millis
   /** The answer arrived before the request and is in its row, so nothing is pending. */
   readonly answered?: true
   readonly plan?: Plan
@@ -339,6 +341,8 @@ export interface PendingAnswer {
 export interface RequestResponse {
   readonly requestId: string
   readonly approved?: boolean
+  /** The time of the request is over; an answer in its row counts nevertheless. */
+  readonly expired?: true
 }
 
 /** How a call that did not end with its own activity gets its result. */

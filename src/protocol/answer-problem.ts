@@ -306,7 +306,7 @@ const ahead = optional(
 const IN_STEP = {
   pending: {
     ...{ requestId: isWord, kind: isWord, status: isWord, next: oneOf('complete', 'execute') },
-    ...{ answered: optional(isTrue), plan, usage, operations },
+    ...{ answered: optional(isTrue), expiresAt: optional(isFinite), plan, usage, operations },
   },
   wait: { until: isFinite, plan, usage },
   end: {

@@ -132,6 +132,24 @@ export class RequestNotFoundError extends ThreadError {
   }
 }
 
+/** Who answers may not: the rule of the request wants another role, or another person. The request stays open. */
+export class ApprovalForbiddenError extends ThreadError {
+  readonly requestId: string
+
+  constructor(threadId: string, requestId: string, expected: string) {
+    super(
+      'approval_forbidden',
+      threadId,
+      `Expected request "${requestId}" to be answered by ${expected}, got somebody else: it stays open.`,
+    )
+    this.requestId = requestId
+  }
+
+  static override isInstance(error: unknown): error is ApprovalForbiddenError {
+    return hasCode(error, 'approval_forbidden')
+  }
+}
+
 interface NotQueued {
   readonly id: string
   /** The actual state, as the end of a sentence. */

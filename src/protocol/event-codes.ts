@@ -32,8 +32,14 @@ export type PermissionSource =
   | 'worker'
   /** A rule of the agent. */
   | 'agent'
+  /** A rule of the thread's account. */
+  | 'account'
+  /** A rule of the thread's user. */
+  | 'user'
   /** A rule of the thread. */
   | 'thread'
+  /** A rule of the run, which came with a message. */
+  | 'run'
   /** `needsApproval` of the tool. */
   | 'tool'
   /** The mode of the thread or the worker. */
@@ -42,6 +48,8 @@ export type PermissionSource =
   | 'policy'
   /** A hook that decides. */
   | 'hook'
+  /** An approval that a person wanted remembered. */
+  | 'grant'
   /** The call needs an approval, and in this thread nobody can be asked. */
   | 'not_interactive'
 
@@ -57,7 +65,7 @@ export type ActionDecision =
   | 'supplied'
   /** The call or run that needed the answer ended without it. */
   | 'closed'
-  /** The variables of a subagent did not arrive in time. */
+  /** Nobody approved in time, or the variables of a subagent did not arrive in time. */
   | 'expired'
 
 /** Why an effect failed. */
@@ -113,6 +121,8 @@ export type WarningCode =
   | 'ahead_dropped'
   /** `needsApproval` threw or hung, so a person decides. */
   | 'approval_check_failed'
+  /** The preview of a call threw, hung or was no preview, so the call was denied. */
+  | 'preview_failed'
   /** The policy function of the worker threw, hung or gave a wrong answer, so the call was denied. */
   | 'policy_failed'
   /** An effect was refused, because the thread has as many scheduled effects as it may have. */

@@ -21,6 +21,7 @@ const THREAD_STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   thread_terminated: 409,
   message_rejected: 400,
   request_not_found: 404,
+  approval_forbidden: 403,
   not_queued: 404,
   no_worker: 503,
   timeout: 504,

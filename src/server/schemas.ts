@@ -100,6 +100,9 @@ export const refusals = { ...ALWAYS, ...BAD }
 /** Refusals of a route that reads from a thread. */
 export const readRefusals = { ...refusals, ...THREAD }
 
+/** Further refusals of a route with a body. */
+export const bodyRefusals = BODY
+
 /** Refusals of a route that changes a thread. */
 export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
 
@@ -168,6 +171,12 @@ const givenAttachment = z.union([
 ])
 
 /** A message for a thread. */
+/** Rules by capability, which the client checks. */
+export const rules = z.record(
+  z.string(),
+  z.union([z.enum(['allow', 'require_approval', 'deny']), z.boolean(), fields]),
+)
+
 export const givenMessage = z.strictObject({
   content: z.string().optional(),
   attachments: z.array(givenAttachment).max(LIMITS.messageAttachments).optional(),
@@ -177,6 +186,10 @@ export const givenMessage = z.strictObject({
     .optional()
     .openapi({ description: "In the model's context, hidden from the user's transcript." }),
   metadata: fields.optional(),
+  runPermissions: rules.optional().openapi({
+    description:
+      'Rules for the run that it begins or joins. They can only make those of the thread stricter; the next run does not have them.',
+  }),
 })
 
 /** A file or folder of a thread. */
@@ -270,17 +283,82 @@ export const recordedDecision = z
     decision: z.enum(['allowed', 'denied', 'asked']),
     ...decided,
     requestId: z.string().optional().openapi({ description: 'The request that asked a person.' }),
-    by: z.string().optional().openapi({ description: 'The person that answered, as the caller named them.' }),
+    grantId: z.string().optional().openapi({ description: 'The remembered approval that allowed it.' }),
+    by: z.string().optional().openapi({ description: 'The person that answered.' }),
+    changed: z.literal(true).optional().openapi({ description: 'The person gave other arguments.' }),
+    answered: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'The person gave a result in the place of the call.' }),
   })
   .openapi('RecordedDecision')
 
+const approval = z.object({
+  ...asked,
+  kind: z.literal('approval'),
+  toolCallId: z.string(),
+  action: z.enum(['tool', 'prompt', 'hand_off', 'subagent', 'subagent_message']),
+  toolName: z.string(),
+  description: z.string().optional(),
+  args: z.any().optional().openapi({ description: 'Secret fields are `[redacted]`.' }),
+  schema: z.any().optional().openapi({ description: 'The JSON schema of the arguments, for a form.' }),
+  preview: z
+    .array(
+      z.union([
+        z.object({ type: z.literal('text'), text: z.string(), title: z.string().optional() }),
+        z.object({ type: z.literal('json'), value: z.any(), title: z.string().optional() }),
+        z.object({
+          type: z.literal('diff'),
+          before: z.string(),
+          after: z.string(),
+          title: z.string().optional(),
+        }),
+        z.object({ type: z.literal('file'), path: z.string(), title: z.string().optional() }),
+      ]),
+    )
+    .readonly()
+    .optional()
+    .openapi({ description: 'What the tool shows of the call.' }),
+  decision: z.object(decided).optional().openapi({ description: 'Why a person is asked.' }),
+  answers: z
+    .array(z.enum(['approve', 'deny', 'arguments', 'result', 'remember']))
+    .readonly()
+    .openapi({ description: 'What an answer may do.' }),
+  approvers: z
+    .object({
+      roles: z.array(names).readonly().optional().openapi({ description: 'A role of each list.' }),
+      fourEyes: z.literal(true).optional(),
+    })
+    .optional()
+    .openapi({ description: 'Who may answer.' }),
+  expiresAt: microseconds.optional().openapi({ description: 'When it is denied if nobody has answered.' }),
+})
+
 const call = z.object({
   ...asked,
-  kind: z.enum(['approval', 'call']),
+  kind: z.literal('call'),
   toolName: z.string(),
   args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
-  decision: z.object(decided).optional().openapi({ description: 'Why a person is asked, for an approval.' }),
 })
+
+/** An approval that a person wanted remembered. */
+export const grant = z
+  .object({
+    id: z.string(),
+    for: z.enum(['thread', 'tree', 'user']),
+    threadId: z.string().nullable(),
+    account: z.string().nullable(),
+    userId: z.string().nullable(),
+    toolName: z.string(),
+    capabilities: names.nullable().openapi({
+      description: 'It holds for calls that need no others; null: for the same arguments of the tool.',
+    }),
+    givenIn: z.object({ threadId: z.string(), requestId: z.string() }),
+    by: z.string().nullable(),
+    createdAt: microseconds,
+    expiresAt: microseconds.nullable(),
+  })
+  .openapi('Grant')
 
 const variables = z.object({
   ...asked,
@@ -292,11 +370,13 @@ const variables = z.object({
 })
 
 /** A request that waits for an answer. */
-export const pendingRequest = z.union([call, variables]).openapi('PendingRequest')
+export const pendingRequest = z.union([approval, call, variables]).openapi('PendingRequest')
 
 const threadId = { threadId: z.string() }
 
-const threadRequest = z.union([call.extend(threadId), variables.extend(threadId)]).openapi('ThreadRequest')
+const threadRequest = z
+  .union([approval.extend(threadId), call.extend(threadId), variables.extend(threadId)])
+  .openapi('ThreadRequest')
 
 export const requestsPage = z
   .object({ requests: z.array(threadRequest).readonly(), next })

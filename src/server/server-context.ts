@@ -1,9 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { ThreadClient } from '../client/thread-client.js'
+import type { Caller as PolicyCaller } from '../policy/approval.js'
 
 /** The authenticated caller of a request. */
-export interface Caller {
+export interface Caller extends PolicyCaller {
   /** The account whose threads it may see; null: an operator, who may see all threads. */
   readonly account: string | null
   /** Names the counter of its rate limit; never the token itself. */

@@ -1,6 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
+import { rolesProblem } from '../policy/approval.js'
+import type { Caller as PolicyCaller } from '../policy/approval.js'
 import { ConfigError } from '../protocol/errors.js'
+import { withoutUndefined } from '../protocol/values.js'
 import { unauthorizedError } from './error-response.js'
 import type { Caller, ServerEnv } from './server-context.js'
 
@@ -8,6 +11,10 @@ import type { Caller, ServerEnv } from './server-context.js'
 export interface Token extends TokenOwner {
   /** Without an account it is an operator's token, for the threads of all accounts and those without one. */
   readonly account?: string
+  /** The person that has it: answers to approvals are theirs. */
+  readonly user?: string
+  /** The roles of that person, which approvals may ask for. */
+  readonly roles?: readonly string[]
 }
 
 /** Finds the caller with a token; null for an unknown token. */
@@ -15,13 +22,17 @@ type FindCaller = (token: string) => Caller | null
 
 /** @throws ConfigError for tokens that no header can carry, that are short, or that two accounts would share */
 function createCallerFinder(tokens: readonly Token[]): FindCaller {
-  const problems = [...tokenProblems('tokens', tokens), ...tokens.flatMap(accountProblems)]
+  const problems = [
+    ...tokenProblems('tokens', tokens),
+    ...tokens.flatMap(accountProblems),
+    ...tokens.flatMap((token, index) => personProblem(token, `tokens[${index}]`) ?? []),
+  ]
   if (tokens.length === 0) problems.push('Expected "tokens" to hold a token, got none: nobody could call.')
   if (problems.length > 0) throw new ConfigError(problems)
   const ownerOf = createOwnerFinder(
-    tokens.map(({ token, account }) => {
+    tokens.map(({ token, account, user, roles }) => {
       const rateKey = `token:${tokenDigest(token).toString('hex')}`
-      return { token, caller: { account: account ?? null, rateKey } }
+      return { token, caller: { account: account ?? null, rateKey, ...withoutUndefined({ user, roles }) } }
     }),
   )
   return (token) => ownerOf(token)?.caller ?? null
@@ -32,6 +43,14 @@ function accountProblems({ account }: Token, index: number): readonly string[] {
   if (account === undefined || (typeof account === 'string' && account !== '')) return []
   const got = account === '' ? 'an empty one' : typeof account
   return [`Expected "tokens[${index}].account" to be a text, got ${got}: leave it out for an operator.`]
+}
+
+/** Returns what is wrong with a person; `owner` names whose it is. */
+function personProblem({ user, roles }: Pick<Token, 'user' | 'roles'>, owner: string): string | undefined {
+  if (user !== undefined && (typeof user !== 'string' || user === ''))
+    return `Expected "${owner}.user" to be a text that is not empty, got ${user === '' ? 'an empty one' : typeof user}.`
+  const problem = roles === undefined ? undefined : rolesProblem(roles)
+  return problem === undefined ? undefined : `${owner}: ${problem}.`
 }
 
 /** The owner of a token. */
@@ -84,9 +103,9 @@ export interface Authentication {
   readonly tokens?: readonly Token[]
   /**
    * Checks a request by your own rules; null refuses it. `account: null` makes the caller an operator, who may see the threads
-   * of all accounts.
+   * of all accounts. `user` and `roles` say who answers approvals.
    */
-  readonly authenticate?: (request: Request) => Promise<{ readonly account: string | null } | null>
+  readonly authenticate?: (request: Request) => Promise<PolicyCaller | null>
 }
 
 /** Refuses unknown callers with 401, and keeps known ones with their request. @throws ConfigError */
@@ -122,6 +141,10 @@ function findByRule(authenticate: NonNullable<Authentication['authenticate']>): 
       throw new Error(
         'Expected "authenticate" to answer null or { account }, a text or null, got something else.',
       )
-    return { account, rateKey: account === null ? 'operator' : `account:${account}` }
+    const { user, roles } = found
+    const problem = personProblem({ ...withoutUndefined({ user, roles }) }, 'authenticate')
+    if (problem !== undefined) throw new Error(problem)
+    const rateKey = account === null ? 'operator' : `account:${account}`
+    return { account, rateKey, ...withoutUndefined({ user, roles }) }
   }
 }

@@ -22,10 +22,12 @@ export interface Schema {
   readonly stops: StopsTable
   readonly errors: ErrorsTable
   readonly pending: PendingTable
+  readonly grants: GrantsTable
   readonly effects: EffectsTable
   readonly variables: VariablesTable
   readonly boundaries: BoundariesTable
   readonly agents: AgentsTable
+  readonly owner_permissions: OwnerPermissionsTable
   readonly workers: WorkersTable
   readonly commits: CommitsTable
 }
@@ -113,6 +115,8 @@ interface MessagesTable {
   digest: string
   /** W3C trace context of the sender. */
   traceparent: string | null
+  /** JSON of `Permissions`: rules for the run that takes the message; null: it brings none. */
+  run_permissions: string | null
 }
 
 interface ToolCallsTable {
@@ -195,6 +199,8 @@ interface RunsTable {
   context: string
   /** W3C trace context that is the parent of its steps. */
   traceparent: string | null
+  /** JSON of `Permissions`: the rules of all messages that it has taken; null: none brought any. */
+  permissions: string | null
 }
 
 interface ChildrenTable {
@@ -324,9 +330,12 @@ interface PendingTable {
   tool_name: string | null
   /** Digest of the arguments that were shown: a call with another digest at execution requests approval again. */
   digest: string | null
-  /** JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. */
+  /**
+   * JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. For an approval
+   * `ApprovalDetail`: what the person is shown, and who may answer.
+   */
   detail: string | null
-  /** open, early, answered, closed. */
+  /** open, early, answered, closed, expired. */
   status: string
   requested_at: Micros
   answered_at: Micros | null
@@ -334,9 +343,33 @@ interface PendingTable {
   answered_by: string | null
   approved: number | null
   reason: string | null
-  /** JSON of a ToolResult. */
+  /** JSON of a ToolResult; for an approval `ApprovalAnswer`. */
   answer: string | null
   answer_digest: string | null
+  /** When it is denied if nobody has answered. */
+  expires_at: Micros | null
+}
+
+/** Approvals that a person wants remembered: they answer what would be asked later. */
+interface GrantsTable {
+  id: string
+  /** JSON that names whom it is for: a thread, a tree by its root, or a user of an account. */
+  subject: string
+  /** The thread or root; null for a user. */
+  thread_id: string | null
+  account: string | null
+  user_id: string | null
+  tool_name: string
+  /** JSON; it holds for calls that need no other capabilities. Null: it holds for the same arguments of the tool. */
+  capabilities: string | null
+  arguments_digest: string | null
+  /** The thread and the request that it was given in. */
+  given_in: string
+  request_id: string
+  granted_by: string | null
+  created_at: Micros
+  expires_at: Micros | null
+  revoked_at: Micros | null
 }
 
 interface EffectsTable {
@@ -390,6 +423,17 @@ interface AgentsTable {
   description: string | null
   icon: string | null
   expose_as_tool: number
+  updated_at: Micros
+}
+
+/** Rules of an account, of a user of an account, or of a user of threads without an account. */
+interface OwnerPermissionsTable {
+  /** Empty: threads without an account. */
+  account: string
+  /** Empty: all users of the account. */
+  user_id: string
+  /** JSON of `Permissions`. */
+  permissions: string
   updated_at: Micros
 }
 

@@ -40,7 +40,7 @@ import { threadBundle } from './thread-bundle.js'
 
 /** The registry that a test runs, and its replacements. */
 export interface TestEnvironmentOptions<R extends Registry>
-  extends Replacements<R>, Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy'> {
+  extends Replacements<R>, Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval'> {
   /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
@@ -260,7 +260,10 @@ async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): 
   }
 }
 
-interface TestWorkerOptions extends Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy'> {
+interface TestWorkerOptions extends Pick<
+  ThreadWorker,
+  'permissions' | 'permissionMode' | 'policy' | 'approval'
+> {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps

@@ -45,10 +45,9 @@ import type { ThreadControl } from './control.js'
 import { withFacts } from './facts.js'
 import { onVariablesSet } from './inbox.js'
 import { respondToModel } from './model-answers.js'
-import type { CallWork } from './next-action.js'
 import { applyOperations } from './operations.js'
 import { endingOf, setResumed, stepOf } from './run.js'
-import type { Call, CallIn, CallRequest, CallResponse, Run, Step } from './run.js'
+import type { Call, CallIn, CallRequest, CallResponse, CallWork, Run, Step } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
 /** The input of every activity of a call. */
@@ -157,10 +156,14 @@ export function applyPendingCall(
   answer: PendingAnswer & Pick<CallRequest, 'ofModel'>,
   now: Millis,
 ): ThreadControl {
-  const { requestId, kind, status, next, usage, ofModel } = answer
+  const { requestId, kind, status, next, expiresAt, usage, ofModel } = answer
   const { run } = control
   if (run === null) return control
-  const request = { requestId, kind, status, next, requestedAt: now, ...(ofModel === true && { ofModel }) }
+  const request: CallRequest = {
+    ...{ requestId, kind, status, next, requestedAt: now },
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(ofModel === true && { ofModel }),
+  }
   const spent = { ...control, progressed: true, run: addUsage(run, usage) }
   const waiting = changeCall(spent, callId, (call) => ({ ...pickCallBase(call), state: 'pending', request }))
   const begun = next === 'complete' ? changeStep(waiting, markBegun) : waiting
@@ -354,6 +357,23 @@ export function applyResponse(control: ThreadControl, input: Respond, now: Milli
   if (phase?.kind === 'pending' && phase.request.requestId === id) return respondToModel(going, response)
   if (control.request?.id === id) return { ...onVariablesSet(going, now), request: null }
   return supplyDeferred(control, id)
+}
+
+/** When the request of a call expires next, or null. */
+export function nextExpiryOfRequest(control: ThreadControl): Millis | null {
+  const times = listPendingCalls(control).flatMap(({ request }) => request.expiresAt ?? [])
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** Calls whose requests have expired go on: their activities decide by the rows of the requests. */
+export function expireRequests(control: ThreadControl, now: Millis): ThreadControl {
+  return listPendingCalls(control).reduce(
+    (current, { id, request: { requestId, expiresAt } }) =>
+      expiresAt !== undefined && expiresAt <= now
+        ? respondToCall(current, id, { requestId, expired: true })
+        : current,
+    control,
+  )
 }
 
 function listPendingCalls(control: ThreadControl): readonly CallIn<'pending'>[] {

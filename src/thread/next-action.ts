@@ -13,6 +13,7 @@ import type { ChildReport } from '../protocol/messages.js'
 import { sidePlanOf, toolPlanOf } from '../protocol/plan.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
 import { planOf } from './advance.js'
+import { expireRequests, nextExpiryOfRequest } from './call-answers.js'
 import { findCallInFlight, listChildrenToStop } from './calls.js'
 import { listChildrenToCancel } from './child-calls.js'
 import { listClosedChildren, nextDeferredAction, markExpiredDeferred, nextExpiryAt } from './children.js'
@@ -23,7 +24,7 @@ import { queueDueEffects, nextEffectAt } from './operations.js'
 import { createAnnouncement, reportOfClosing, reportOfIdle, reportOfRun } from './reports.js'
 import type { DueReport } from './reports.js'
 import { endingOf, stepOf, workOf } from './run.js'
-import type { Call, CallIn, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
+import type { Call, CallIn, CallWork, ChildWait, Ending, ModelCall, Run, Step } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
 export type Action =
@@ -119,18 +120,6 @@ function actingSide(control: ThreadControl, run: Run, [first]: readonly QueueEnt
   if (control.plan !== null && control.plan.type === 'ai_human') return 'a'
   if (first === undefined || first.kind === 'continue' || first.kind === 'variables') return run.side
   return first.kind === 'message' && first.role === 'assistant' ? 'b' : 'a'
-}
-
-/** A call to be worked at, and where it is. */
-export interface CallWork {
-  readonly run: Run
-  readonly step: Step
-  readonly call: Call
-  /** The prompts that lead to it, the active one last; none for a tool of the inbox. */
-  readonly promptPath: readonly string[]
-  readonly depth: number
-  /** The kind of tool that has the name, if the plan or an activity knows it. */
-  readonly tool: ToolPlan | undefined
 }
 
 type CallAction =
@@ -253,17 +242,21 @@ function announceAction(control: ThreadControl): Action | null {
 }
 
 /**
- * Queues due effects and marks expired requests; nothing else happens to them here. It is no progress: a Temporal run that begins
+ * Queues due effects and lets expired requests go on; nothing else happens to them here. It is no progress: a Temporal run that begins
  * when something comes due, or has room at last, would continue as new once more.
  */
 export function applyDueTimes(control: ThreadControl, now: Millis): ThreadControl {
-  const next = markExpiredDeferred(queueDueEffects(control, now), now)
+  const next = expireRequests(markExpiredDeferred(queueDueEffects(control, now), now), now)
   return next === control ? control : { ...next, progressed: control.progressed }
 }
 
 /** When something comes due next, or null. */
 export function nextDueAt(control: ThreadControl, now: Millis): number | null {
-  const times = [nextEffectAt(control, now), isClosing(control) ? null : nextExpiryAt(control)]
+  const times = [
+    nextEffectAt(control, now),
+    isClosing(control) ? null : nextExpiryAt(control),
+    nextExpiryOfRequest(control),
+  ]
   const known = times.filter((time) => time !== null)
   return known.length === 0 ? null : Math.min(...known)
 }

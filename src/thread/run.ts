@@ -198,8 +198,23 @@ export interface ChildWait {
 /** Where a call runs; `timeout` in milliseconds. */
 type RemoteCall = Pick<RemoteAnswer, 'taskQueue' | 'activity' | 'timeout'>
 
+/** A call to be worked at, and where it is. */
+export interface CallWork {
+  readonly run: Run
+  readonly step: Step
+  readonly call: Call
+  /** The prompts that lead to it, the active one last; none for a tool of the inbox. */
+  readonly promptPath: readonly string[]
+  readonly depth: number
+  /** The kind of tool that has the name, if the plan or an activity knows it. */
+  readonly tool: ToolPlan | undefined
+}
+
 /** The request that a call waits for; who may respond, and with what, is in the store. */
-export interface CallRequest extends Pick<PendingAnswer, 'requestId' | 'kind' | 'status' | 'next'> {
+export interface CallRequest extends Pick<
+  PendingAnswer,
+  'requestId' | 'kind' | 'status' | 'next' | 'expiresAt'
+> {
   readonly requestedAt: Millis
   /** The model call of a nested step made the request: the same operation goes on. */
   readonly ofModel?: true

@@ -36,6 +36,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     permissions,
     permissionMode,
     policy,
+    approval,
     workflows = true,
     ...given
   } = options
@@ -46,7 +47,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   installLogging()
   const caps = runCaps(limits, runAhead)
   const values = instanceEnv(env)
-  const judging = policyOptions({ permissions, permissionMode, policy })
+  const judging = policyOptions({ permissions, permissionMode, policy, approval })
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
   warnOfRules(registry, permissions)

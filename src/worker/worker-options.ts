@@ -8,6 +8,8 @@ import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { ConfigError } from '../protocol/errors.js'
 import type { Policy } from '../policy/action.js'
+import { approvalRuleProblem } from '../policy/approval.js'
+import type { ApprovalRule } from '../policy/approval.js'
 import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
@@ -23,7 +25,7 @@ import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker extends Pick<
   ActivityDependencies,
-  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy'
+  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval'
 > {
   readonly registry: Registry
   readonly store: Store
@@ -79,17 +81,24 @@ export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, stri
   return Object.fromEntries(values)
 }
 
-type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy'>
+type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy' | 'approval'>
 
 /** The options of a worker's policy that are set. @throws ConfigError with each wrong one */
-export function policyOptions({ permissions, permissionMode, policy }: PolicyOptions): PolicyOptions {
+export function policyOptions({
+  permissions,
+  permissionMode,
+  policy,
+  approval,
+}: PolicyOptions): PolicyOptions {
   const [wrongRules, wrongMode] = [permissionsProblem(permissions), permissionModeProblem(permissionMode)]
   const problems = wrongRules === undefined ? [] : [`permissions: ${wrongRules}`]
   if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
+  const wrongApproval = approvalRuleProblem(approval)
+  if (wrongApproval !== undefined) problems.push(`approval: ${wrongApproval}`)
   if (policy !== undefined && typeof policy !== 'function')
     problems.push(`Expected policy to be a function, as definePolicy takes one, got ${typeof policy}.`)
   if (problems.length > 0) throw new ConfigError(problems)
-  return withoutUndefined({ permissions, permissionMode, policy })
+  return withoutUndefined({ permissions, permissionMode, policy, approval })
 }
 
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
@@ -170,6 +179,8 @@ export interface ThreadOptions {
   readonly permissionMode?: PermissionMode
   /** A function that judges each call by its arguments, as `definePolicy` declares it. */
   readonly policy?: Policy
+  /** Who may answer requests for an approval, and until when, for all tools: the rule of a tool can make it stricter. */
+  readonly approval?: ApprovalRule
   /**
    * `false` for a worker on the `taskQueue` of tools or models, which runs their calls and no threads.
    * @default true

@@ -151,7 +151,7 @@ describe('messages', () => {
       const delivered = await store.write((tx) =>
         deliverMessages(tx, { threadId: 't', ids, run: 1, step: 3 }),
       )
-      expect(delivered.map(({ content, position }) => [content, position])).toEqual([
+      expect(delivered.messages.map(({ content, position }) => [content, position])).toEqual([
         ['one', 1],
         ['two', 2],
         ['three', 3],

@@ -24,7 +24,11 @@ test('open requests of all threads are listed, oldest first', async () => {
   await askRequest(fixture.store, { thread: 'a', requested_at: 8_000, ...variables })
   const refund = { toolName: 'refund_order', args: { orderId: 'A-17' } }
   expect(await collect(fixture.threads.pending())).toEqual([
-    { threadId: 'a', id: 'approval_call_1_1_0', kind: 'approval', ...refund, requestedAt: 6_000 },
+    {
+      ...{ threadId: 'a', id: 'approval_call_1_1_0', kind: 'approval', ...refund, requestedAt: 6_000 },
+      ...{ toolCallId: 'call_1_1_0', action: 'tool' },
+      answers: ['approve', 'deny', 'remember', 'arguments', 'result'],
+    },
     { threadId: 'b', id: 'call_1_1_0', kind: 'call', ...refund, requestedAt: 7_000 },
     { threadId: 'a', id: 'v', kind: 'variables', ...detail, requestedAt: 8_000 },
   ])
@@ -57,7 +61,7 @@ test('only what can be answered is listed', async () => {
 
 test('arguments that are no JSON are left out', async () => {
   await addThread('a')
-  await askRequest(fixture.store, { thread: 'a', args: '{"orderId":' })
+  await askRequest(fixture.store, { thread: 'a', kind: 'call', args: '{"orderId":' })
   const [request] = await collect(fixture.threads.pending())
   expect(request).not.toHaveProperty('args')
 })

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../src/protocol/values.js'
 import { insertRequest } from '../../src/store/calls/requests.js'
 import type { NewRequest } from '../../src/store/calls/requests.js'
 import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
@@ -16,18 +17,27 @@ export async function askRequest(store: Store, { thread, args, ...request }: Ask
   const callId = 'call_1_1_0'
   const id = request.id ?? `approval_${callId}`
   const calls = args !== null
+  const text = args ?? '{"orderId":"A-17"}'
+  const shown = calls && request.kind !== 'call' ? { detail: detailOf(text) } : {}
   await store.write(async (tx) => {
-    if (calls) await insertCall(tx, { thread, callId, args: args ?? '{"orderId":"A-17"}' })
+    if (calls) await insertCall(tx, { thread, callId, args: text })
     await insertRequest(tx, {
       thread_id: thread,
       id,
       kind: 'approval',
       requested_at: 5_000,
       ...(calls && { call_id: callId, tool_name: 'refund_order' }),
+      ...shown,
       ...request,
     })
   })
   return id
+}
+
+/** As `requestApproval` writes it for a tool that says nothing more. */
+function detailOf(text: string) {
+  const args = JSON.parse(text) as JsonObject
+  return { kind: 'tool', arguments: args, approval: {}, requester: null } as const
 }
 
 type Writer = Parameters<Parameters<Store['write']>[0]>[0]

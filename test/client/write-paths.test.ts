@@ -42,11 +42,13 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   decisions: () => thread.decisions(),
   events: () => collect(thread.events({ follow: false })),
   find: (threads) => threads.find('t'),
+  grants: (threads) => threads.grants(),
   list: (threads) => collect(threads.list()),
   messages: () => thread.messages(),
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),
   pendingPage: (threads) => threads.pendingPage(),
+  permissions: (threads) => threads.permissions({ account: 'acme' }),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
   readdirFile: () => thread.readdirFile('/'),
@@ -79,6 +81,11 @@ const COMMANDS: readonly Control[] = [
     writes: ['messages', 'tool_calls'],
     run: () => thread.queueTool('count', {}, { id: 'q' }),
   },
+  {
+    of: ['setPermissions'],
+    writes: ['owner_permissions'],
+    run: (threads) => threads.setPermissions({ account: 'acme' }, { '*': 'deny' }),
+  },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
     of: ['writeFile'],
@@ -90,14 +97,15 @@ const COMMANDS: readonly Control[] = [
   {
     // Each waits ten seconds for the workflow, for which no worker answers.
     of: ['respond', 'removeQueued', 'terminate'],
-    writes: ['threads', 'messages', 'events', 'pending', 'stops'],
+    writes: ['threads', 'messages', 'events', 'pending', 'grants', 'stops'],
     run: (threads) =>
       Promise.allSettled([
-        thread.respond(request, { approved: true }),
+        thread.respond(request, { approved: true, remember: { for: 'thread' } }),
         thread.removeQueued('m'),
         threads.get('u').terminate(),
       ]),
   },
+  { of: ['revokeGrant'], writes: ['grants'], run: (threads) => threads.revokeGrant(`t:${request}`) },
 ]
 
 /** Repairs and removals by operators, and calls of tool workers, who are a part of the runtime. */
@@ -140,7 +148,7 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
 
 /** Rows of what happened, without those that say what is asked for. */
 function recorded(tables: Tables): readonly object[] {
-  const asked = new Set(['threads', 'pending', 'variables', 'files', 'blobs'])
+  const asked = new Set(['threads', 'pending', 'grants', 'variables', 'files', 'blobs'])
   return Object.entries(tables)
     .filter(([table]) => !asked.has(table))
     .flatMap(([, all]) => all.filter((row) => row['status'] !== 'pending'))
@@ -151,8 +159,16 @@ type Tables = Readonly<Record<string, readonly Readonly<Record<string, unknown>>
 const TABLES = {
   ...{ threads: true, thread_tags: true, messages: true, tool_calls: true, operations: true, runs: true },
   ...{ children: true, files: true, blobs: true, thread_values: true, plans: true, events: true },
-  ...{ deltas: true, errors: true, pending: true, effects: true, variables: true, boundaries: true },
-  ...{ agents: true, stops: true },
+  ...{
+    deltas: true,
+    errors: true,
+    pending: true,
+    grants: true,
+    effects: true,
+    variables: true,
+    boundaries: true,
+  },
+  ...{ agents: true, stops: true, owner_permissions: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

@@ -19,12 +19,17 @@ const OPERATIONS = await operations()
 
 /** What each of the routes without a thread in its path says of other accounts is told by a test below. */
 const WITHOUT_THREAD = [
+  'DELETE /grants/{grantId}',
+  'DELETE /permissions',
   'GET /agents',
+  'GET /grants',
   'GET /health',
+  'GET /permissions',
   'GET /ready',
   'GET /requests',
   'GET /threads',
   'POST /threads',
+  'PUT /permissions',
 ]
 
 const THREAD = '{threadId}'

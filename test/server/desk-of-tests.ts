@@ -41,6 +41,7 @@ export const deskOfTests = registry({
     refund: defineTool({
       description: 'Refunds, when somebody allows it',
       needsApproval: true,
+      capabilities: ['orders.refund'],
       execute: async () => ({ status: 'success' }),
     }),
     fail: defineTool({

@@ -36,6 +36,24 @@ test('K-23 what needs a model, an agent or a person is refused in words', async 
   expect(wrong).toMatchObject({ status: 'error', error_code: 'invalid_arguments' })
 })
 
+test.each([
+  ['account', { account: 'acme' }],
+  ['user', { account: 'acme', userId: 'ann' }],
+] as const)('a rule of the %s binds the tools that an endpoint invokes', async (_source, owner) => {
+  const id = (await fixture.env.threads.create({ agent: 'support', account: 'acme', userId: 'ann' })).threadId
+  const invoke = async () => {
+    const response = await fixture.run(
+      async (_request, state) => Response.json(await state.invokeTool('refund', {})),
+      { id },
+    )
+    return (await response.json()) as unknown
+  }
+  await fixture.env.threads.setPermissions(owner, { 'orders.*': 'deny' })
+  expect(await invoke()).toMatchObject({ status: 'error', error_code: 'denied' })
+  await fixture.env.threads.setPermissions(owner, null)
+  expect(await invoke()).toMatchObject({ status: 'error', error_code: 'approval_required' })
+})
+
 test('what a tool wrote before it threw is kept', async () => {
   const thrown = await answered((_request, state) => state.invokeTool('fail', {}))
   expect(thrown).toEqual({ status: 'error', error: 'Too bad' })

@@ -23,8 +23,10 @@ const server = serverFixture({ toolWorkers: [{ token: 'worker-of-python-1', task
 
 test('the routes that take a query are known', () => {
   expect(ASKED.map(({ name }) => name).toSorted()).toEqual([
+    'DELETE /permissions',
     'DELETE /threads/{threadId}',
     'DELETE /threads/{threadId}/files/content',
+    'GET /permissions',
     'GET /requests',
     'GET /threads',
     'GET /threads/{threadId}/decisions',
@@ -34,6 +36,7 @@ test('the routes that take a query are known', () => {
     'GET /threads/{threadId}/files/content',
     'GET /threads/{threadId}/messages',
     'GET /tool-calls/{threadId}/{callId}/files',
+    'PUT /permissions',
     'PUT /threads/{threadId}/files/content',
     'PUT /tool-calls/{threadId}/{callId}/files',
   ])

@@ -10,6 +10,7 @@ import { messageIdConformance } from './conformance/message-ids.js'
 import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
+import { permissionConformance } from './conformance/permissions.js'
 import { recordConformance } from './conformance/records.js'
 import { remoteCallConformance } from './conformance/remote-calls.js'
 import { removalConformance } from './conformance/removals.js'
@@ -47,6 +48,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
+  describe('rules of accounts, users and runs', () => permissionConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore, sideBySide))
   describe('watching', () => watchConformance(withStore))
   describe('files', () => fileConformance(withStore))

@@ -29,7 +29,13 @@ const effectCodes = [
 ] as const
 const hookCodes = ['threw', 'timeout', 'invalid_answer', 'missing', 'blocked'] as const
 const warningCodes = [
-  ...(['answer_refused', 'approval_check_failed', 'effects_full', 'facts_dropped'] as const),
+  ...([
+    'answer_refused',
+    'approval_check_failed',
+    'preview_failed',
+    'effects_full',
+    'facts_dropped',
+  ] as const),
   ...(['immediate_skipped', 'message_skipped', 'operations_dropped', 'operations_skipped'] as const),
   ...([
     'policy_failed',
@@ -87,7 +93,10 @@ const WRITTEN = {
   'message.deleted': nothing,
   'permission.evaluated': z.strictObject({
     decision: z.enum(['allowed', 'denied', 'asked']),
-    source: z.enum(['worker', 'agent', 'thread', 'tool', 'mode', 'policy', 'hook', 'not_interactive']),
+    source: z.enum([
+      ...(['worker', 'agent', 'account', 'user', 'thread', 'run'] as const),
+      ...(['tool', 'mode', 'policy', 'hook', 'grant', 'not_interactive'] as const),
+    ]),
     hook: text.exactOptional(),
     rules: names,
   }),

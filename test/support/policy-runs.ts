@@ -1,4 +1,5 @@
 import type { CreateThread, ThreadHandle } from '../../src/client/index.js'
+import type { Permissions } from '../../src/policy/permissions.js'
 import type { AgentName } from '../../src/definitions/registry.js'
 import { createFamilyScripts } from './family-scripts.js'
 import type { FamilyScript, Voices } from './family-scripts.js'
@@ -10,7 +11,12 @@ import type { ModeEnvironment } from './three-modes.js'
 
 export interface PolicyScenario extends FamilyScript {
   readonly agent?: AgentName<PolicyDesk>
-  readonly given?: Pick<CreateThread, 'permissions' | 'permissionMode' | 'interactive' | 'account' | 'tags'>
+  readonly given?: Pick<
+    CreateThread,
+    'permissions' | 'permissionMode' | 'interactive' | 'account' | 'userId' | 'tags'
+  >
+  /** Of the run that the first message begins. */
+  readonly runPermissions?: Permissions
 }
 
 interface Started {
@@ -39,6 +45,7 @@ export function policyDeskOf(mode: ModeEnvironment<PolicyDesk>) {
   async function start({
     agent = 'seller',
     given,
+    runPermissions,
     voices,
     tools: behaviours,
   }: PolicyScenario): Promise<Started> {
@@ -54,7 +61,8 @@ export function policyDeskOf(mode: ModeEnvironment<PolicyDesk>) {
         ...behaviours,
       },
     })
-    const thread = await mode.env.threads.create({ agent, id, message: marked('Hello'), ...given })
+    const message = { content: marked('Hello'), ...(runPermissions !== undefined && { runPermissions }) }
+    const thread = await mode.env.threads.create({ agent, id, message, ...given })
     return { thread, voices: scripted }
   }
 

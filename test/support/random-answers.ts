@@ -10,8 +10,7 @@ import type {
 import type { ThreadOperation } from '../../src/protocol/operations.js'
 import type { Plan, ToolPlan } from '../../src/protocol/plan.js'
 import type { ThreadControl } from '../../src/thread/control.js'
-import type { CallWork } from '../../src/thread/next-action.js'
-import type { Call, ModelCall, Run } from '../../src/thread/run.js'
+import type { Call, CallWork, ModelCall, Run } from '../../src/thread/run.js'
 import { USAGE } from './control-states.js'
 import type { SeededRandom } from './seeded-random.js'
 

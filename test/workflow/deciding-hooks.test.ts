@@ -45,7 +45,7 @@ threeModes(
         ])
       })
 
-      test('waits for a person where a hook wants that, and the hook is asked once', async () => {
+      test('waits for a person where a hook wants that, and the hook is asked again with the answer', async () => {
         const seen: string[] = []
         deskHooks.guard = (_state, { id }) => {
           seen.push(id)
@@ -61,8 +61,15 @@ threeModes(
         await thread.respond(request.id, { approved: true, by: 'ben' })
         await thread.waitUntilIdle()
         expect(await effectsOf(started)).toBe(1)
-        expect(seen.slice(0, 1)).toEqual(['call_1_1_0'])
-        expect(seen.filter((id) => id === 'call_1_1_0')).toHaveLength(1)
+        expect(seen.filter((id) => id === 'call_1_1_0')).toHaveLength(2)
+        const facts = (await factsOf(thread)).filter(
+          ({ type, toolCallId }) => type === 'hook.completed' && toolCallId === 'call_1_1_0',
+        )
+        expect(facts.map(({ payload }) => payload)).toMatchObject([
+          { hook: 'guard', decision: 'require_approval' },
+          { hook: 'stand_in', decision: 'none' },
+          { hook: 'guard', decision: 'require_approval' },
+        ])
         expect((await thread.decisions())[0]).toMatchObject({
           ...{ decision: 'allowed', source: 'person', by: 'ben' },
         })
@@ -213,6 +220,21 @@ threeModes(
           ...{ mode: 'auto', interactive: true },
         },
       ])
+    })
+
+    test('a hook judges the arguments with which a person approves', async () => {
+      const tasks: unknown[] = []
+      deskHooks.guard = (_state, { arguments: { task } }) => {
+        tasks.push(task)
+        return task === marked('More') ? { effect: 'deny' } : { effect: 'require_approval' }
+      }
+      const { thread } = await watched({ voices: everyVoice(calls(refund), done) })
+      await thread.waitUntilIdle()
+      const { id } = await requestOf(thread)
+      await thread.respond(id, { approved: true, by: 'ben', arguments: { task: marked('More') } })
+      await thread.waitUntilIdle()
+      expect([count.refunds, tasks]).toEqual([0, [marked('Write'), marked('More')]])
+      expect(await thread.decisions()).toMatchObject([{ decision: 'denied', source: 'hook', hook: 'guard' }])
     })
 
     test('a call in place, and a queued one, meet the same hooks', async () => {

@@ -202,7 +202,7 @@ async function stage(
   { input, payload: { kind, text } }: Reporting,
   { attachments, messageId }: { readonly attachments: readonly AttachmentRef[]; readonly messageId: string },
 ): Promise<void> {
-  const { parent, threadId: reference } = input
+  const { parent, threadId: reference, run: number } = input
   const staged = await stageMessage(tx, {
     id: messageId,
     threadId: parent.threadId,
@@ -214,6 +214,7 @@ async function stage(
     createdAt: microseconds(input),
     sentBy: 'child',
     digest: '',
+    brings: { run: { threadId: reference, number } },
   })
   if (staged !== 'staged') throw new Error(`Expected the parent to take the report, got ${staged}.`)
 }

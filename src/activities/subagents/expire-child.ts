@@ -51,7 +51,8 @@ async function expire(tx: Writer, input: ExpireChildInput): Promise<string | nul
   const messageId = randomUUID()
   const message = { id: messageId, threadId, role: 'user', content: failureText(reference, text) } as const
   const about = { silent: true, subagentId: reference, sentBy: 'runtime', digest: '' } as const
-  await stageMessage(tx, { ...message, ...about, createdAt: now })
+  const brings = { child: { parentThreadId: threadId, reference } }
+  await stageMessage(tx, { ...message, ...about, createdAt: now, brings })
   const resolved = { requestId, kind: 'variables', decision: 'expired', by: null } as const
   const scope = { childId: reference, messageId }
   const events = [

@@ -373,7 +373,7 @@ async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Pro
   for (const variable of plan.given)
     await putVariable(tx, secrets, { threadId: reference, ...variable, forGraph: true, now })
   await child.commitHooked(tx)
-  const from = call.input.threadId
+  const { threadId: from, run: number } = call.input
   const attachments = await copyAttachments(tx, { from, to: reference, paths: child.paths, now })
   await stageMessage(tx, {
     id: messageId,
@@ -384,6 +384,7 @@ async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Pro
     createdAt: now,
     sentBy: 'parent',
     digest: '',
+    brings: { run: { threadId: from, number } },
   })
   await registerChild(tx, written)
 }

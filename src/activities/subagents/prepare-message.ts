@@ -248,7 +248,7 @@ async function queueProblem(tx: Writer, reference: string): Promise<string | nul
 
 async function stage(
   tx: Writer,
-  { input: { threadId }, scope, now }: HeldCall,
+  { input: { threadId, run: number }, scope, now }: HeldCall,
   {
     message: { child, text, paths },
     messageId,
@@ -258,7 +258,8 @@ async function stage(
   const { reference, name } = child
   const attachments = await copyAttachments(tx, { from: threadId, to: reference, paths, now })
   const draft = { id: messageId, threadId: reference, role, content: text, attachments } as const
-  const staged = await stageMessage(tx, { ...draft, createdAt: now, sentBy: 'parent', digest: '' })
+  const brings = { run: { threadId, number } }
+  const staged = await stageMessage(tx, { ...draft, createdAt: now, sentBy: 'parent', digest: '', brings })
   if (staged !== 'staged') throw new Error(`Expected the subagent to take the message, got ${staged}.`)
   await updateChild(tx, { parentThreadId: threadId, reference }, { status: 'running' })
   const about = { ...scope, childId: reference, messageId }

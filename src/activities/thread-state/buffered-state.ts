@@ -237,7 +237,7 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   const { dependencies, threadId, agent, origin, content, messageHooks } = options
   const { thread, children, context, gate, redactor, notified } = opened
   const now = toMicros(options.now)
-  const shared = { dependencies, gate, redactor, now, from: { threadId, id: origin.id } }
+  const shared = { dependencies, gate, redactor, now, from: { threadId, run: origin.run, id: origin.id } }
   const relatives = createRelatives({ ...shared, own: () => own })
   const facts = options.execution
   const plan = content?.plan ?? null

@@ -19,6 +19,8 @@ import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Side } from '../../protocol/plan.js'
 import type { MessageSender } from '../../store/messages/message-row.js'
 import type { Writer } from '../../store/store.js'
+import type { BroughtRules } from '../../store/threads/run-permissions.js'
+import type { RunKey } from '../../store/threads/runs.js'
 
 /** The operations for the workflow and the events for clients of a committed write. */
 export interface Written {
@@ -88,6 +90,8 @@ export type StateOrigin =
       readonly kind: 'relative'
       readonly id: string
       readonly sentBy: 'child' | 'parent'
+      /** The run of the code; null: it runs outside of any. */
+      readonly sentIn: RunKey | null
       readonly run: null
       readonly step: null
       readonly side: null
@@ -105,6 +109,12 @@ export function senderOf(origin: StateOrigin): MessageSender {
   if (origin.kind === 'relative') return origin.sentBy
   if (origin.kind === 'endpoint') return 'client'
   return origin.kind === 'call' ? 'tool' : origin.kind
+}
+
+/** The rules that a message of the code to this thread brings: those of the run in which the code runs. */
+export function rulesBroughtBy(origin: StateOrigin, threadId: string): BroughtRules | undefined {
+  if (origin.kind === 'relative') return origin.sentIn === null ? undefined : { run: origin.sentIn }
+  return origin.run === null ? undefined : { run: { threadId, number: origin.run } }
 }
 
 /** Reserved for suffixes, in characters. */

@@ -40,7 +40,7 @@ import { lastRun } from '../../store/threads/runs.js'
 import { findThread } from '../../store/threads/threads.js'
 import { createBufferedMessages } from './buffered-messages.js'
 import type { FilesOverlay } from './files.js'
-import { createTurns, warnQueueFull, scopeOf, senderOf } from './journal.js'
+import { createTurns, warnQueueFull, scopeOf, senderOf, rulesBroughtBy } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { atNewPath, resolveAttachments } from './file-members.js'
 import { jsonObjectCopy, kindOf } from './strict-json.js'
@@ -276,7 +276,8 @@ interface Queued {
 async function commitQueued(tx: Writer, { origin, message, moved }: Queued): Promise<Written> {
   const attachments = message.attachments?.map((file) => atNewPath(file, moved)) ?? []
   const draft = { ...message, id: await findFreeId(tx, message), attachments }
-  const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]) })
+  const brings = rulesBroughtBy(origin, message.threadId)
+  const staged = await stageMessage(tx, { ...draft, digest: digestOf([draft.role, draft.content]), brings })
   const role = draft.role === 'assistant' ? 'assistant' : 'user'
   if (staged === 'staged') return { operations: [{ kind: 'queue_message', id: draft.id, role }] }
   // The queue has filled since the check (MS3). A terminated thread needs no warning.

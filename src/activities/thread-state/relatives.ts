@@ -156,8 +156,8 @@ function isOutbound(operation: ThreadOperation): operation is OutboundOperation 
 
 /** The parts that a relative shares with the state of the call. */
 type Shared = Pick<StatePlace, 'dependencies' | 'gate' | 'redactor' | 'relatives' | 'now'> & {
-  /** The call's thread, and the id from which the call derives its ids. */
-  readonly from: { readonly threadId: string; readonly id: string }
+  /** The call's thread and run, and the id from which the call derives its ids. */
+  readonly from: { readonly threadId: string; readonly run: number | null; readonly id: string }
 }
 
 const NOT_HERE = 'A tool cannot be invoked in another thread, whose run is not here: use its queueTool.'
@@ -176,6 +176,7 @@ function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
       kind: 'relative',
       id: `${from.threadId}:${from.id}`,
       sentBy,
+      sentIn: from.run === null ? null : { threadId: from.threadId, number: from.run },
       run: null,
       step: null,
       side: null,

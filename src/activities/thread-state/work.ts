@@ -20,7 +20,7 @@ import { appendToolInvocation } from '../../store/messages/status-line.js'
 import type { Writer } from '../../store/store.js'
 import { endEffect, insertEffect, listScheduledEffects } from '../../store/threads/effects.js'
 import type { ActivityDependencies } from '../activity.js'
-import { boundedId, createTurns, scopeOf, senderOf, warnQueueFull } from './journal.js'
+import { boundedId, createTurns, scopeOf, senderOf, warnQueueFull, rulesBroughtBy } from './journal.js'
 import type { Journal, StateOrigin, Written } from './journal.js'
 import { jsonCopy, jsonObjectCopy, kindOf } from './strict-json.js'
 import type { Micros } from '../../protocol/time.js'
@@ -215,7 +215,7 @@ async function commitTool(
   } as const
   const { run, step, side } = origin
   if (run === null || step === null || side === null) {
-    const staged = await stageQueuedTool(tx, tool)
+    const staged = await stageQueuedTool(tx, { ...tool, brings: rulesBroughtBy(origin, threadId) })
     // The caller of an endpoint gets an error. Elsewhere the warning is an event.
     if (staged === 'queue_full' && origin.kind === 'endpoint')
       throw new MessageRejectedError(

@@ -42,8 +42,9 @@ import { atNewPath } from '../thread-state/file-members.js'
 import { failureResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
-import { resolveRequest } from './permission.js'
-import type { CallResponse, Denied } from './permission.js'
+import { resolveRequest } from './approval-request.js'
+import type { CallResponse } from './approval-request.js'
+import type { Denied } from './permission.js'
 import { prepareResult } from './tool-result.js'
 
 type PreparedResult = Awaited<ReturnType<typeof prepareResult>>
@@ -173,6 +174,8 @@ function resultEvents(
 
 interface Denying {
   readonly denied: Denied
+  /** @default the refusal */
+  readonly result?: CallResult | PreparedResult
   readonly response: CallResponse | null
   readonly hooks: HookBatch
 }
@@ -181,11 +184,11 @@ interface Denying {
 export function commitDenial(
   store: Store,
   call: HeldCall,
-  { denied, response, hooks }: Denying,
+  { denied, result = denied.result, response, hooks }: Denying,
 ): Promise<ResultAnswer> {
   const { input, row } = call
   const { threadId, callId } = input
-  return commitResult(store, call, denied.result, {
+  return commitResult(store, call, result, {
     hooks,
     opening: async (tx) => {
       await recordDecision(tx, { threadId, callId, decision: denied.decision })
@@ -282,11 +285,22 @@ async function erase(
 function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id: string): NewMessage {
   const { threadId, callId: toolCallId, run, step, side } = input
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
-  const { content, attachments, subagentId } = result
+  const { attachments, subagentId } = result
+  const content = withPersonsPart(row, result.content)
   const { parentId, depth } = holder
   const what = { toolCallId, name: row.name, content, toolStatus, attachments } as const
   const common = { threadId, ...what, parentId, depth, run, step, side }
   return { ...common, id, role: 'tool', createdAt: now, sentBy: 'tool', subagentId }
+}
+
+const LONGEST_SHOWN = 2_000
+
+/** Says what a person did to the call: models would take the result for one of the arguments that they wrote, or of the tool. */
+function withPersonsPart({ decision, arguments: args }: ToolCallRecord, content: string): string {
+  if (decision?.answered === true) return `A person answered in the place of this tool:\n\n${content}`
+  if (decision?.changed !== true) return content
+  const shown = args.length > LONGEST_SHOWN ? `${args.slice(0, LONGEST_SHOWN)}…` : args
+  return `A person changed the arguments of this call to ${shown}\n\n${content}`
 }
 
 /**

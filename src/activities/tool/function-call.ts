@@ -49,6 +49,7 @@ import type { Thrown } from '../thrown.js'
 import { addUsage } from '../turn/request-log.js'
 import { resolveVariables } from '../variables/variables.js'
 import { permitOfTool } from './permit.js'
+import { argumentsToRun } from './approval-request.js'
 import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
 import { outcomeResult, failureResult, unknownResult } from './call-result.js'
@@ -57,6 +58,7 @@ import { commitDenial, commitResult } from './commit-result.js'
 import { beginCall } from './held-call.js'
 import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
+import type { Denied } from './permission.js'
 import { toCallResult } from './tool-result.js'
 import { isPending } from './tool-values.js'
 
@@ -83,7 +85,8 @@ export async function executeFunction(
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
   const { input, row, tool, hooks } = calling
-  const parsed = parseToolArguments(tool, row.arguments)
+  const given = await argumentsToRun(store, input, row)
+  const parsed = parseToolArguments(tool, given.arguments)
   const { remote } = tool
   const isEnded = input.failed === true && remote === undefined
   // This activity only sends a remote call, so nothing has happened yet: `complete-call.ts` decides what the call
@@ -91,18 +94,44 @@ export async function executeFunction(
   const isRepeatable = (tool.idempotent === true && !isEnded) || remote !== undefined
   const onInterrupted = isRepeatable ? 'rerun' : 'report'
   const { callId: id, response } = input
-  const permit = parsed.ok ? await permitOfTool(dependencies, { ...calling, args: parsed.args }) : null
+  const judged = { ...calling, row: { ...row, arguments: given.arguments } }
+  const permit = parsed.ok ? await permitOfTool(dependencies, { ...judged, args: parsed.args }) : null
   const begun = await beginCall(store, input, { id, onInterrupted, response, permit })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
-  if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
+  if (begun.kind === 'denied') return commitRefused(dependencies, calling, { call, denied: begun.denied })
   if (begun.kind === 'interrupted')
     return commitResult(store, call, isEnded ? externalEndResult(true) : unknownResult(), { hooks })
-  if (!parsed.ok)
-    return commitResult(store, call, failureResult(parsed.problem, 'invalid_arguments'), { hooks })
+  if (!parsed.ok) {
+    const whose = given.isChanged ? 'A person gave other arguments, which do not fit: ' : ''
+    return commitResult(store, call, failureResult(`${whose}${parsed.problem}`, 'invalid_arguments'), {
+      hooks,
+    })
+  }
   if (isEnded) return commitResult(store, call, externalEndResult(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
   return runTool(dependencies, { ...calling, call, args: parsed.args })
+}
+
+interface Refused {
+  readonly call: HeldCall
+  readonly denied: Denied
+}
+
+/** Commits the result of a call that must not begin: a refusal, or what a person answered in the tool's place. */
+async function commitRefused(
+  dependencies: ActivityDependencies,
+  { input, content, tool, hooks }: FunctionCall,
+  { call, denied }: Refused,
+): Promise<ResultAnswer> {
+  const { store } = dependencies
+  const { response } = input
+  if (denied.given === undefined) return commitDenial(store, call, { denied, response, hooks })
+  const parsed = parseToolArguments(tool, call.row.arguments)
+  const args = parsed.ok ? parsed.args : {}
+  const opened = await openHookedCall(dependencies, { input, content }, new AbortController().signal)
+  const result = await toCallResult(store, { call, ...opened, args, content, result: denied.given })
+  return commitDenial(store, call, { denied, result, response, hooks: opened.hooks })
 }
 
 /** The result of a call whose activity was ended by an operator, or by a worker that cannot run it. */

@@ -1,5 +1,5 @@
 import type { EndAnswer, PendingAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
-import type { PermissionDecision, ThreadPermissions } from '../../policy/judge.js'
+import type { StoredPermissions } from '../../policy/judge.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -15,10 +15,12 @@ import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
-import { movesActivity, openThread } from '../thread-row.js'
-import type { OpenThread } from '../thread-row.js'
-import { decidePermission, resolveRequest } from './permission.js'
-import type { CallResponse, Denied } from './permission.js'
+import type { ThreadOfCall } from '../../store/threads/threads.js'
+import { movesActivity, openThreadForCall } from '../thread-row.js'
+import { resolveRequest } from './approval-request.js'
+import type { CallResponse } from './approval-request.js'
+import { decidePermission } from './permission.js'
+import type { Denied } from './permission.js'
 import type { Permit } from './permit.js'
 
 /** A call that this attempt holds (`operation.ts`). */
@@ -31,8 +33,8 @@ export interface HeldCall {
   readonly operation: HeldOperation
   readonly scope: EventScope
   readonly now: Micros
-  /** Of the thread, as the call found them. */
-  readonly permissions: ThreadPermissions | null
+  /** As the call found them. */
+  readonly permissions: StoredPermissions
 }
 
 /** The answer of a call that must not run. */
@@ -74,7 +76,14 @@ export async function beginCall(
     const permission = await decidePermission(tx, { ...entered, input, response }, permit)
     if (permission.kind === 'answered') return permission
     const { permissions } = entered.thread
-    const about = { input, row, holder, scope: callScope(input), now, permissions }
+    const about = {
+      input,
+      row: decidedRow(row, permission),
+      holder,
+      scope: callScope(input),
+      now,
+      permissions,
+    }
     if (permission.kind === 'denied')
       return {
         kind: 'denied',
@@ -87,22 +96,38 @@ export async function beginCall(
   })
 }
 
+type Permission = Awaited<ReturnType<typeof decidePermission>>
+
+/** The row of a call as its decision leaves it: a person may have given other arguments. */
+function decidedRow(
+  row: ToolCallRecord,
+  { decision, ...permission }: Extract<Permission, { readonly decision: unknown }>,
+): ToolCallRecord {
+  const given = 'arguments' in permission ? permission.arguments : undefined
+  return {
+    ...row,
+    decision: decision ?? row.decision,
+    arguments: given === undefined ? row.arguments : JSON.stringify(given),
+  }
+}
+
 interface Starting {
   readonly entered: Extract<Entered, { readonly kind: 'entered' }>
   readonly response: CallResponse | null
-  readonly permission: { readonly decision: PermissionDecision | null; readonly events: readonly Fact[] }
+  readonly permission: Extract<Permission, { readonly kind: 'granted' }>
 }
 
 /** Writes the row and the events of a call that begins; the first half has written the opening events already. */
 async function startCall(
   tx: Writer,
   input: HeldInput,
-  { entered, response, permission: { decision, events: judged } }: Starting,
+  { entered, response, permission: { decision, events: judged, arguments: given } }: Starting,
 ): Promise<void> {
   const { thread, found, row, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
-  await startToolCall(tx, { threadId, callId, now, decision })
+  const changed = given === undefined ? {} : { arguments: JSON.stringify(given) }
+  await startToolCall(tx, { threadId, callId, now, decision, ...changed })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const opens = found.id === callId
   const started: Fact = fact('tool.started', { name: row.name }, callScope(input))
@@ -122,7 +147,7 @@ type Entered =
   | { readonly kind: 'answered'; readonly answer: CallAnswer }
   | {
       readonly kind: 'entered'
-      readonly thread: OpenThread
+      readonly thread: ThreadOfCall
       readonly row: ToolCallRecord
       readonly holder: CallHolder
       readonly found: Unfinished
@@ -136,24 +161,26 @@ type Entered =
  */
 export async function enterCall(tx: Writer, input: HeldInput, id: string): Promise<Entered> {
   const { threadId, callId } = input
-  const [thread, found, row, holder] = await Promise.all([
-    openThread(tx, { threadId, start: null, createdAt: 0 }),
+  const [opened, found, row, holder] = await Promise.all([
+    openThreadForCall(tx, input),
     lookUp<CallAnswer>(tx, { threadId, id }),
     findToolCall(tx, threadId, callId),
     holderOfCall(tx, threadId, callId),
   ])
-  if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
+  if (opened === null) return { kind: 'answered', answer: { type: 'terminated' } }
   const answer = answerOfCall(input, { found, row })
   if (answer !== null) return { kind: 'answered', answer }
   if (row === null || found.kind === 'answered')
     throw new Error(`Expected a row of the call ${callId}, found none.`)
   const { run, step, side } = input
   const place = { run, step, side, now: microseconds(input) }
-  const opening = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : []
+  const placed = input.queued && !holder.placed ? await placeQueuedTool(tx, row, place) : null
+  const thread = placed?.narrows === true ? await openThreadForCall(tx, input) : opened
+  if (thread === null) throw new Error(`Expected a row of the thread ${threadId}, found none.`)
   // The row already has a place in the step that queued the tool; the call belongs to the step that runs it.
   if (input.queued && holder.placed && (row.run !== run || row.step !== step))
     await adoptToolCall(tx, { threadId, callId, run, step, side })
-  return { kind: 'entered', thread, row, holder, found, opening }
+  return { kind: 'entered', thread, row, holder, found, opening: placed?.events ?? [] }
 }
 
 interface SeenCall<Answer> {

@@ -15,7 +15,7 @@ import type { TranscriptRow } from '../../model/context/transcript-row.js'
 import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { ModelAbortedError } from '../../model/model-error.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
-import type { ThreadPermissions } from '../../policy/judge.js'
+import type { StoredPermissions } from '../../policy/judge.js'
 import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
@@ -52,8 +52,8 @@ interface InvokingCall extends NamedCaller {
   readonly agent: string
   readonly run: number
   readonly step: number
-  /** Of the thread. */
-  readonly permissions: ThreadPermissions | null
+  /** As the call found them. */
+  readonly permissions: StoredPermissions
   /** The hooks of the calling prompt. */
   readonly hooks: HookBatch
 }

@@ -1,39 +1,39 @@
 /**
  * The permission of a call.
- * Owns: the decision in its row, the requests for approval, and how an answer to one of them decides.
- * Does not own: what the sources say (`permit.ts`), how they and the mode combine (`policy/judge.ts`), and the commit of a
- * denial (`commit-result.ts`).
+ * Owns: the decision in its row, and how the answer of a person and what is known by then decide together.
+ * Does not own: what the sources say (`permit.ts`), how they and the mode combine (`policy/judge.ts`), the requests to a person and
+ * their answers (`approval-request.ts`), and the commit of a denial (`commit-result.ts`).
  * Invariants:
- * - The decision is made in the transaction that would begin the call, from the permissions that its thread has then, and each
+ * - The decision is made in the transaction that would begin the call, from the permissions that the store has then, and each
  *   call that begins has its record.
  * - A permission is requested before the operation is `started`, so a call that waited, for minutes or weeks, never has an
- *   unknown outcome (T4). The row of the request holds the answer and the digest of the arguments that were shown; other
- *   arguments need a new request. Text of the conversation decides nothing.
+ *   unknown outcome (T4). Text of the conversation decides nothing.
+ * - What rules deny by the time of the answer does not run, whoever has approved it.
  */
-import { ALLOWED_BY_DEFAULT, judgeForThread, looksAtFailures } from '../../policy/judge.js'
+import { ALLOWED_BY_DEFAULT, judgeForThread } from '../../policy/judge.js'
 import type { PermissionDecision } from '../../policy/judge.js'
-import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
-import type { ActionDecision } from '../../protocol/event-codes.js'
+import type { PendingAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import type { JsonValue } from '../../protocol/values.js'
-import { answerRequest, findRequest, insertRequest, requestsOfCall } from '../../store/calls/requests.js'
-import type { PendingRecord } from '../../store/calls/requests.js'
-import { hasFailedCall, recordDecision } from '../../store/calls/tool-calls.js'
+import type { JsonObject } from '../../protocol/values.js'
+import { recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
-import { digestOf } from '../../store/digest.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Writer } from '../../store/store.js'
+import { findThread } from '../../store/threads/threads.js'
 import { digestFacts, postpone, unstoredFacts } from '../operation.js'
 import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
-import type { OpenThread } from '../thread-row.js'
+import type { ThreadOfCall } from '../../store/threads/threads.js'
+import { argumentsOf, readStoredAnswer, requestApproval, resolveRequest } from './approval-request.js'
+import type { CallResponse } from './approval-request.js'
 import { ERROR_PREFIX, outcomeResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
+import { judgePermit } from './permit.js'
 import type { Permit } from './permit.js'
 
 /** Whether a call may begin. */
@@ -43,6 +43,8 @@ type Permission =
       /** Null: an earlier attempt has begun the call, and its row has the decision. */
       readonly decision: PermissionDecision | null
       readonly events: readonly Fact[]
+      /** Those that a person gave in the place of the model's. */
+      readonly arguments?: JsonObject
     }
   | { readonly kind: 'answered'; readonly answer: PendingAnswer }
   | Denied
@@ -53,13 +55,15 @@ export interface Denied {
   readonly operation: OperationRecord
   readonly decision: PermissionDecision
   readonly result: CallResult
+  /** What a person answered in the tool's place, before validation. */
+  readonly given?: JsonObject
 }
 
 /** The call in the transaction that would begin it. */
 interface EnteredCall {
   readonly input: HeldInput
   readonly response: CallResponse | null
-  readonly thread: OpenThread
+  readonly thread: ThreadOfCall
   readonly found: Unfinished
   readonly row: ToolCallRecord
   /** Events that precede all others of the call. */
@@ -72,80 +76,111 @@ export async function decidePermission(
   entered: EnteredCall,
   permit: Permit | null,
 ): Promise<Permission> {
-  const { found, input, row } = entered
-  const { operation } = found
-  if (operation !== null && operation.state !== 'waiting')
-    return { kind: 'granted', decision: null, events: [] }
-  const stored = operation === null ? null : await readAnswer(tx, { ...entered, operation })
-  if (stored !== null && stored.kind !== 'outdated') return stored
-  if (permit === null) return { kind: 'granted', decision: ALLOWED_BY_DEFAULT, events: [] }
-  const asked = stored?.requested ?? 0
+  const { operation } = entered.found
+  if (operation === null) return decideAnew(tx, entered, permit)
+  if (operation.state !== 'waiting') return { kind: 'granted', decision: null, events: [] }
+  const { row } = entered
+  // A policy has denied it, and the attempt that was to commit this has died.
+  if (row.decision?.decision === 'denied')
+    return { kind: 'denied', operation, decision: row.decision, result: refusalResult(row.decision, row) }
+  const answered = await readStoredAnswer(tx, entered)
   // A call that waits was asked about. Without its request it is asked about again.
-  const decision = stored?.decision ?? (operation === null ? await judgeCall(tx, entered, permit) : ASKED)
+  if (answered === null)
+    return permit === null
+      ? ALLOWED
+      : ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: 1 })
+  return answered.kind === 'waits'
+    ? { kind: 'answered', answer: answered.answer }
+    : decideByAnswer(tx, { ...entered, operation }, { permit, answered })
+}
+
+const ALLOWED: Permission = { kind: 'granted', decision: ALLOWED_BY_DEFAULT, events: [] }
+const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
+
+async function decideAnew(tx: Writer, entered: EnteredCall, permit: Permit | null): Promise<Permission> {
+  if (permit === null) return ALLOWED
+  const { input, row, thread } = entered
+  const decision = await judgePermit(tx, permit, { input, row, permissions: thread.permissions })
   switch (decision.decision) {
     case 'allowed':
       return { kind: 'granted', decision, events: await evaluationFacts(tx, input, { permit, decision }) }
     case 'asked':
-      return askApproval(tx, entered, { permit, decision, number: asked + 1 })
-    case 'denied': {
-      await holdBack(tx, entered, { permit, decision, events: [] })
-      const held = await findOperation(tx, row.thread_id, found.id)
-      if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
-      const result = refusalResult(decision, row)
-      return { kind: 'denied', operation: held, decision, result }
-    }
+      return ask(tx, entered, { permit, decision, number: 1 })
+    case 'denied':
+      return deny(tx, entered, { permit, decision })
   }
 }
 
-async function judgeCall(
+/** Keeps the denial before its result is committed: it is final. */
+async function deny(
   tx: Writer,
-  { input, thread: { permissions }, row }: EnteredCall,
-  permit: Permit,
-): Promise<PermissionDecision> {
-  // The row of a queued call has no run yet.
-  const called = { thread_id: row.thread_id, run: input.run, name: row.name }
-  const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(tx, called))
-  return judgeForThread(permit, permissions, hasFailed)
+  entered: EnteredCall,
+  judged: Pick<HeldBack, 'permit' | 'decision'>,
+): Promise<Denied> {
+  const { row, found } = entered
+  const { decision } = judged
+  await holdBack(tx, entered, { ...judged, events: [] })
+  const held = await findOperation(tx, row.thread_id, found.id)
+  if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
+  return { kind: 'denied', operation: held, decision, result: refusalResult(decision, row) }
 }
 
-const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
+type StoredAnswer = NonNullable<Awaited<ReturnType<typeof readStoredAnswer>>>
 
-type StoredAnswer =
-  | Permission
-  /** The arguments are no longer those that were shown. */
-  | { readonly kind: 'outdated'; readonly requested: number; readonly decision: PermissionDecision }
+interface AnsweredCall {
+  readonly permit: Permit | null
+  readonly answered: Exclude<StoredAnswer, { readonly kind: 'waits' }>
+}
 
-/** What was decided about a call that waits; null: it was never asked about. */
-async function readAnswer(
+async function decideByAnswer(
   tx: Writer,
-  { input, response, row, operation }: EnteredCall & { readonly operation: OperationRecord },
-): Promise<StoredAnswer | null> {
-  const { threadId, callId } = input
-  const decided = row.decision
-  // A policy has denied it, and the attempt that was to commit this has died.
-  if (decided?.decision === 'denied') {
-    const result = refusalResult(decided, row)
-    return { kind: 'denied', operation, decision: decided, result }
+  entered: EnteredCall & { readonly operation: OperationRecord },
+  { permit, answered }: AnsweredCall,
+): Promise<Permission> {
+  const { operation, row, thread } = entered
+  const decision = decisionOfPerson(row.decision, answered)
+  if (answered.kind === 'denied') {
+    const { reason, isExpired, result: given } = answered
+    const result = isExpired ? EXPIRED : denialResult(reason)
+    return { kind: 'denied', operation, decision, result, ...(given !== undefined && { given }) }
   }
-  const requests = (await requestsOfCall(tx, threadId, callId)).filter(({ kind }) => kind === 'approval')
-  const requested = requests.length
-  const request = requests.find(({ id }) => id === approvalId(callId, requested))
-  if (request === undefined) return null
-  // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
-  const approved = response?.requestId === request.id ? decisionOf(request, response.approved) : null
-  if (approved === null) return { kind: 'answered', answer: approvalAnswer(request.id) }
-  const { reason } = request
-  const by = request.status === 'open' ? COMMAND_LINE : request.answered_by
-  const decision: PermissionDecision = {
-    ...decided,
-    ...{ decision: approved ? 'allowed' : 'denied', source: 'person', requestId: request.id },
-    ...(by === null ? {} : { by }),
-    ...(reason === null ? {} : { reason }),
+  if (permit !== null) {
+    // The approval answers what needs one, and no deny.
+    const now = judgeForThread(permit, thread.permissions, { grant: answered.requestId })
+    if (now.decision === 'denied')
+      // The answer of the person is told with the result of the call.
+      return deny(tx, { ...entered, response: null }, { permit, decision: now })
+    if (answered.isOutdated)
+      return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }
-  if (!approved) return { kind: 'denied', operation, decision, result: denialResult(reason) }
   // The event of the answered request says what a person decided.
-  if (request.digest === argumentsDigest(row)) return { kind: 'granted', decision, events: [] }
-  return { kind: 'outdated', requested, decision: decided ?? ASKED }
+  const changed = answered.arguments === undefined ? {} : { arguments: answered.arguments }
+  const events = (await permit?.hookFacts?.(tx)) ?? []
+  return { kind: 'granted', decision, events, ...changed }
+}
+
+/** What the decision says once a person has answered. */
+function decisionOfPerson(
+  known: PermissionDecision | null,
+  answered: AnsweredCall['answered'],
+): PermissionDecision {
+  const { kind, requestId, by, reason } = answered
+  const { reason: _before, ...facts } = known ?? {}
+  const isChanged = kind === 'approved' && answered.arguments !== undefined
+  const isInPlace = kind === 'denied' && answered.result !== undefined
+  const isExpired = kind === 'denied' && answered.isExpired
+  return {
+    ...facts,
+    ...{
+      decision: kind === 'approved' ? 'allowed' : 'denied',
+      source: isExpired ? 'expiry' : 'person',
+      requestId,
+    },
+    ...(by !== null && { by }),
+    ...(reason === null ? {} : { reason }),
+    ...(isChanged && { changed: true }),
+    ...(isInPlace && { answered: true }),
+  }
 }
 
 /** The result of a call that a person did not allow; it gives the model the reason. */
@@ -154,6 +189,11 @@ function denialResult(reason: string | null): CallResult {
     'denied',
     `${ERROR_PREFIX}A person did not allow this call, so it was not made.${because(reason)}`,
   )
+}
+
+const EXPIRED: CallResult = {
+  ...outcomeResult('denied', `${ERROR_PREFIX}Nobody approved this call in time, so it was not made.`),
+  errorCode: 'approval_expired',
 }
 
 function because(reason: string | null = null): string {
@@ -178,39 +218,7 @@ function refusalResult(
   return { ...outcomeResult('denied', content), errorCode: 'approval_required' }
 }
 
-/** The decision in the row, else that of a bare update; null without either. */
-function decisionOf({ status, approved }: PendingRecord, claimed: boolean | undefined): boolean | null {
-  if (status === 'open') return claimed ?? null
-  // Only an explicit approval allows the call.
-  return status === 'answered' && approved === true
-}
-
-/** `approval_<call>` for the first request, `approval_<call>_2` for the second, and so on. */
-function approvalId(callId: string, number: number): string {
-  return number === 1 ? `approval_${callId}` : `approval_${callId}_${number}`
-}
-
-function approvalAnswer(requestId: string): PendingAnswer {
-  return {
-    type: 'pending',
-    requestId,
-    kind: 'approval',
-    status: 'waiting_permission',
-    next: 'execute',
-  }
-}
-
-/** The arguments as the model wrote them. Broken JSON never reaches this point: nothing is judged then. */
-function argumentsOf({ arguments: text }: ToolCallRecord): JsonValue {
-  return text.trim() === '' ? {} : (JSON.parse(text) as JsonValue)
-}
-
-/** The digest of the arguments as the model wrote them, because a person sees them so. */
-function argumentsDigest(row: ToolCallRecord): string {
-  return digestOf(argumentsOf(row))
-}
-
-interface Question {
+interface Asking {
   readonly permit: Permit
   readonly decision: PermissionDecision
   /** Of the request, from 1. */
@@ -218,28 +226,21 @@ interface Question {
 }
 
 /** Requests approval in the transaction that would have begun the call. */
-async function askApproval(
+async function ask(
   tx: Writer,
   entered: EnteredCall,
-  { permit, decision, number }: Question,
+  { permit, decision, number }: Asking,
 ): Promise<Permission> {
   const { input, row } = entered
-  const { threadId, callId } = input
-  const id = approvalId(callId, number)
-  const subject = { kind: 'approval', call_id: callId, tool_name: row.name } as const
-  const digest = argumentsDigest(row)
-  const isNew = await insertRequest(tx, {
-    ...{ thread_id: threadId, id, ...subject, digest, requested_at: microseconds(input) },
-  })
-  if (isNew) {
-    const required = fact(
-      'action.required',
-      { requestId: id, kind: 'approval', toolName: row.name },
-      callScope(input),
-    )
-    await holdBack(tx, entered, { permit, decision: { ...decision, requestId: id }, events: [required] })
-  }
-  return { kind: 'answered', answer: approvalAnswer(id) }
+  const thread = await findThread(tx, input.threadId)
+  const question = permit.question()
+  const requester = thread?.user_id ?? null
+  const { answer, required } = await requestApproval(tx, { input, row, question, requester, number })
+  if (required !== null)
+    await holdBack(tx, entered, {
+      ...{ permit, decision: { ...decision, requestId: answer.requestId }, events: [required] },
+    })
+  return { kind: 'answered', answer }
 }
 
 interface HeldBack {
@@ -281,7 +282,7 @@ async function evaluationFacts(
   const warned: Fact[] = [...((await permit.hookFacts?.(tx)) ?? [])]
   for (const problem of permit.problems) warned.push(await recordProblem(tx, input, problem))
   const { decision, source, rules, hook } = made
-  if (source === 'default' || source === 'person') return warned
+  if (source === 'default' || source === 'person' || source === 'expiry') return warned
   const payload = {
     ...{ decision, source },
     ...(hook === undefined ? {} : { hook }),
@@ -297,53 +298,29 @@ async function recordProblem(
   { source, thrown: { message, stack } }: Permit['problems'][number],
 ): Promise<Fact> {
   const { threadId, callId } = input
-  const at = microseconds(input)
   const scope = callScope(input)
-  const isOfTool = source === 'tool'
-  const id = `${threadId}:${callId}:${isOfTool ? 'approval' : 'policy'}`
-  const type = isOfTool ? 'approval_check' : 'policy.failed'
-  await recordError(tx, { id, threadId, at, type, message, stack })
-  if (!isOfTool) {
-    const denied = 'The policy function of the worker failed, so the call was denied.'
-    return fact('runtime.warning', { code: 'policy_failed', message: denied }, scope)
+  const { check, type } = PROBLEMS[source]
+  const id = `${threadId}:${callId}:${check}`
+  await recordError(tx, { id, threadId, at: microseconds(input), type, message, stack })
+  switch (source) {
+    case 'tool': {
+      const sentence = 'The check whether a call needs approval failed, so a person decides.'
+      return fact('runtime.warning', { code: 'approval_check_failed', message: sentence }, scope)
+    }
+    case 'policy': {
+      const sentence = 'The policy function of the worker failed, so the call was denied.'
+      return fact('runtime.warning', { code: 'policy_failed', message: sentence }, scope)
+    }
+    case 'preview': {
+      const sentence = 'The preview of a call that needs approval failed, so the call was denied.'
+      return fact('runtime.warning', { code: 'preview_failed', message: sentence }, scope)
+    }
   }
-  const asked = 'The check whether a call needs approval failed, so a person decides.'
-  return fact('runtime.warning', { code: 'approval_check_failed', message: asked }, scope)
 }
 
-/**
- * The response that a call waited for. The row of the request holds the decision; `approved` is only the claim of a bare
- * update.
- */
-export type CallResponse = NonNullable<ExecuteToolInput['response']>
-
-/** The recorded decider of a bare update from Temporal's command line, for which no client wrote the row. */
-const COMMAND_LINE = 'cli'
-
-/**
- * Stores a decision that only an update carried, and returns the event of the decision. It runs once, when the call goes
- * on.
- */
-export async function resolveRequest(
-  tx: Writer,
-  input: HeldInput,
-  { requestId, approved }: CallResponse,
-): Promise<readonly Fact[]> {
-  const { threadId } = input
-  if (approved !== undefined)
-    // A decision that the row already holds stays as it is.
-    await answerRequest(tx, {
-      ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
-      now: microseconds(input),
-    })
-  const request = await findRequest(tx, threadId, requestId)
-  if (request === null || request.status === 'open') return []
-  const { kind, answered_by: by } = request
-  const payload = { requestId, kind, decision: resolutionOf(request), by }
-  return [fact('action.resolved', payload, callScope(input))]
-}
-
-function resolutionOf({ approved }: PendingRecord): ActionDecision {
-  if (approved === null) return 'answered'
-  return approved ? 'approved' : 'denied'
-}
+/** Part of the id of the error, and its type. */
+const PROBLEMS = {
+  tool: { check: 'approval', type: 'approval_check' },
+  policy: { check: 'policy', type: 'policy.failed' },
+  preview: { check: 'preview', type: 'preview.failed' },
+} as const

@@ -1,23 +1,30 @@
 import { describe, expect, test } from 'vitest'
 
+import { withStore } from '../../../test/support/temporary-store.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Permissions } from '../../policy/permissions.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
-import { judgeInPlace, permitOfTool } from './permit.js'
+import { judgeInPlace, judgePermit, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
-  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: null },
-  ...{ signal: new AbortController().signal, input: {} as never, kind: 'tool' as const },
+  ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: { rules: [] } },
+  ...{
+    signal: new AbortController().signal,
+    input: { threadId: 't', run: 1 } as never,
+    kind: 'tool' as const,
+  },
   hooks: withoutHooks(),
 } as const
 
 test('a call in place is judged by the rules of the worker and the check of its tool', async () => {
   const opinion = { source: 'tool', effect: 'require_approval' } as const
-  const judged = (permissions: Permissions, given: typeof opinion | null) =>
-    judgeInPlace({ permissions } as never, { ...IN_PLACE, opinion: given })
-  expect(await judged({ a: 'deny' }, opinion)).toMatchObject({ decision: 'denied', source: 'worker' })
-  expect(await judged({ a: 'allow' }, opinion)).toMatchObject({ decision: 'asked', source: 'tool' })
-  expect(await judged({}, null)).toMatchObject({ decision: 'allowed', source: 'default' })
+  await withStore(async (store) => {
+    const judged = (permissions: Permissions, given: typeof opinion | null) =>
+      judgeInPlace({ permissions, store } as never, { ...IN_PLACE, opinion: given })
+    expect(await judged({ a: 'deny' }, opinion)).toMatchObject({ decision: 'denied', source: 'worker' })
+    expect(await judged({ a: 'allow' }, opinion)).toMatchObject({ decision: 'asked', source: 'tool' })
+    expect(await judged({}, null)).toMatchObject({ decision: 'allowed', source: 'default' })
+  })
 })
 
 describe('a call of a function', () => {
@@ -26,7 +33,14 @@ describe('a call of a function', () => {
     const needsApproval = (): never => {
       throw new Error('Expected no question.')
     }
-    const asking = { operation, input: more, tool: { needsApproval, capabilities: ['a'] }, args: {} }
+    const asking = {
+      operation,
+      hooks: withoutHooks(),
+      input: more,
+      row: {},
+      tool: { needsApproval, capabilities: ['a'] },
+      args: {},
+    }
     return permitOfTool({} as never, asking as never)
   }
 
@@ -58,4 +72,26 @@ describe('a call of a function', () => {
       opinions: [],
     })
   })
+})
+
+test('grants are read only where one could answer', async () => {
+  const call = {
+    input: { threadId: 't', run: 1, now: 1 },
+    row: { name: 'pay', arguments: '{}' },
+    permissions: { rules: [] },
+  }
+  const permit = {
+    hookFacts: null,
+    traits: {},
+    rules: [],
+    opinions: [],
+    mode: undefined,
+    problems: [],
+    question: () => null as never,
+  }
+  const judged = (effect: 'allow' | 'deny') =>
+    // No database: nothing may be read.
+    judgePermit(null as never, { ...permit, opinions: [{ source: 'tool', effect }] }, call)
+  expect(await judged('allow')).toMatchObject({ decision: 'allowed' })
+  expect(await judged('deny')).toMatchObject({ decision: 'denied' })
 })

@@ -4,30 +4,38 @@
  * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
  */
 import { CALL_POINTS } from '../../definitions/hook.js'
-import type { JudgedCall } from '../../definitions/hook.js'
+import type { JudgedCall as HookedCall } from '../../definitions/hook.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { toInputSchema } from '../../definitions/plan/argument-schema.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
+import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
+import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
+import type { ApprovalRule } from '../../policy/approval.js'
+import type { Question } from '../../policy/approval-detail.js'
 import { judgeForThread, looksAtFailures } from '../../policy/judge.js'
 import type {
   Opinion,
   PermissionDecision,
   SourceRules,
   Sources,
-  ThreadPermissions,
+  StoredPermissions,
 } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
+import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
-import { nowMicros } from '../../protocol/time.js'
-import type { JsonObject } from '../../protocol/values.js'
+import { nowMicros, toMicros } from '../../protocol/time.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { findGrant } from '../../store/calls/grants.js'
 import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { digestOf } from '../../store/digest.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { appendEvents } from '../../store/events.js'
-import type { Store } from '../../store/store.js'
-import { findThread } from '../../store/threads/threads.js'
+import type { Reader } from '../../store/store.js'
+import { findThread, findThreadForCall } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
@@ -37,6 +45,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
+import { argumentsOf, argumentsToRun } from './approval-request.js'
 import { runBounded } from './bounded.js'
 
 /** As long as a hook may take. If `needsApproval` hangs longer, a person is asked; if the policy does, the call is denied. */
@@ -46,33 +55,33 @@ const CHECK_TIMEOUT = 30_000
 export interface Permit extends Sources {
   /** The checks that gave no answer. */
   readonly problems: readonly CheckProblem[]
+  /** What a person is shown who is asked. */
+  readonly question: () => Question
   /** The facts of the hooks that were asked; null: none was. */
   readonly hookFacts: HookFacts | null
 }
 
-/** Of a call that was asked about: its sources are not consulted again. */
-const ASKED_BEFORE: Permit = {
-  ...{ traits: {}, rules: [], opinions: [], mode: undefined, problems: [], hookFacts: null },
-}
-
 interface CheckProblem {
-  readonly source: 'tool' | 'policy'
+  readonly source: 'tool' | 'policy' | 'preview'
   readonly thrown: Thrown
 }
 
 interface Asking {
-  readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'>
+  readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'> &
+    Partial<Pick<ExecuteToolInput, 'response' | 'now'>>
   /** Null: no worker has the agent. */
   readonly content: Pick<PlanContent, 'permissions'> | null
   readonly kind: ActionKind
   readonly name: string
   /** Of a function checked by its schema, of anything else as they were written. */
   readonly args: Record<string, unknown>
-  readonly traits: ActionTraits
+  readonly traits: ActionTraits & { readonly approval?: ApprovalRule }
   readonly signal: AbortSignal
   readonly hooks: HookBatch
   /** Its code runs on another worker. @default false */
   readonly isRemote?: boolean
+  /** It was asked about, and waits. @default false */
+  readonly isWaiting?: boolean
 }
 
 interface AskingForTool extends Pick<Asking, 'args' | 'signal' | 'hooks'> {
@@ -85,26 +94,65 @@ interface AskingForTool extends Pick<Asking, 'args' | 'signal' | 'hooks'> {
 }
 
 /**
- * What the sources say about a call of a function: rules, the tool's own check, the worker's policy function, and hooks. The sources of a
- * call that was asked about are not consulted again. Null: the call has begun, or its code is not run, because its activity failed.
+ * What the sources say about a call of a function: rules, the tool's own check, and the worker's policy function. Of a call that was
+ * asked about only what can deny is consulted again. Null: the call has begun, or its code is not run, because its activity failed.
  */
 export async function permitOfTool(
   dependencies: ActivityDependencies,
   asking: AskingForTool,
 ): Promise<Permit | null> {
-  const { input, row, operation, tool: traits, args } = asking
-  if (operation?.state === 'waiting') return { ...ASKED_BEFORE, traits }
+  const { operation, tool: traits } = asking
+  const isWaiting = operation?.state === 'waiting'
   // The code of a remote tool is not run here, so that it may be sent all the same.
-  if (operation !== null || (input.failed === true && traits.remote === undefined)) return null
-  const own = await opinionOfTool(dependencies, asking, args)
+  const isEnded = asking.input.failed === true && traits.remote === undefined
+  if (!isWaiting && (operation !== null || isEnded)) return null
+  const own = isWaiting ? NO_OPINION : await opinionOfTool(dependencies, asking)
   const isRemote = traits.remote !== undefined
-  return permitOf(dependencies, { ...asking, kind: 'tool', name: row.name, traits, isRemote }, own)
+  const called = { kind: 'tool', name: asking.row.name, traits, isRemote, isWaiting } as const
+  const permit = await permitOf(dependencies, { ...asking, ...called }, own)
+  const known: Permit = {
+    ...permit,
+    question: () => ({ ...permit.question(), ...describeTool(traits) }),
+  }
+  return isWaiting || traits.preview === undefined ? known : withPreview(dependencies, asking, known)
+}
+
+function describeTool({ description, args }: ToolDefinition): Pick<Question, 'description' | 'schema'> {
+  return { description, ...(args === undefined ? {} : { schema: toInputSchema(args) }) }
+}
+
+/** Makes the preview of a call about which a person will be asked. It fails closed: without a preview nobody could know what they approve. */
+async function withPreview(
+  dependencies: ActivityDependencies,
+  asking: AskingForTool,
+  permit: Permit,
+): Promise<Permit> {
+  const { store } = dependencies
+  const { input, row, tool } = asking
+  const judged = await store.read(async (db) => {
+    const thread = await findThreadForCall(db, input)
+    return judgePermit(db, permit, { input, row, permissions: thread?.permissions ?? { rules: [] } })
+  })
+  if (judged.decision !== 'asked') return permit
+  const checked = await runCheck(dependencies, asking, (state) => tool.preview?.(state, asking.args as never))
+  const made = checked.kind === 'answered' ? readPreview(checked.value) : null
+  if (typeof made === 'object' && made !== null)
+    return { ...permit, question: () => ({ ...permit.question(), preview: made }) }
+  const thrown = checked.kind === 'answered' ? readThrown(new Error(made ?? '')) : thrownBy(checked)
+  // A stop ends the run, and closes the request.
+  if (thrown === null) return permit
+  const denies = { source: 'tool', effect: 'deny', reason: 'Its preview could not be made.' } as const
+  return {
+    ...permit,
+    opinions: [...permit.opinions, denies],
+    problems: [...permit.problems, { source: 'preview', thrown }],
+  }
 }
 
 /** Undefined: none is demanded; null: no definition of what is called is there. */
 type Demanded = readonly string[] | undefined | null
 
-interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal' | 'isRemote'> {
+interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal' | 'isRemote' | 'isWaiting'> {
   /** The authority that the called agent or prompt demands, by the arguments of the call. */
   readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
@@ -120,34 +168,34 @@ export async function permitOfName(
   { capabilitiesOf, isProtected, ...asking }: CalledName,
 ): Promise<Permit | null> {
   const { store, policy } = dependencies
-  if (!isProtected && policy === undefined && !asking.hooks.decides(...CALL_POINTS)) return null
+  const decides = asking.hooks.decides(...CALL_POINTS)
+  if (!isProtected && policy === undefined && !decides) return null
   const { threadId, callId } = asking.input
   const [row, operation] = await store.read((db) =>
-    Promise.all([
-      findToolCall(db, threadId, callId),
-      // Only hooks must not be asked again: they have facts.
-      asking.hooks.decides(...CALL_POINTS) ? findOperation(db, threadId, callId) : null,
-    ]),
+    // A call that has begun has no use for hooks, and their facts would be lost.
+    Promise.all([findToolCall(db, threadId, callId), decides ? findOperation(db, threadId, callId) : null]),
   )
-  if (operation !== null) return operation.state === 'waiting' ? ASKED_BEFORE : null
-  const parsed = row === null ? null : parseObject(row.arguments)
-  if (row === null || parsed?.ok !== true) return null
+  const isWaiting = operation?.state === 'waiting'
+  if (row === null || (operation !== null && !isWaiting)) return null
+  const parsed = parseObject((await argumentsToRun(store, asking.input, row)).arguments)
+  if (!parsed.ok) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
   const traits = { capabilities: capabilities ?? [], readOnly: true }
-  const named = { ...asking, name: row.name, args, traits, signal: currentSignal() }
+  const named = { ...asking, name: row.name, args, traits, signal: currentSignal(), isWaiting }
   return permitOf(dependencies, named, capabilities === null ? MISSING : NO_OPINION)
 }
 
 interface AskingInPlace extends Asking {
-  readonly permissions: ThreadPermissions | null
+  /** As the call around it found them. */
+  readonly permissions: StoredPermissions
   /** Of the tool's own check. */
   readonly opinion: Opinion | null
 }
 
 /**
- * Decides about a call in place. Rules, mode, policy and hooks count for it as for a call of a model. It has no transaction of its own
- * to begin in, so the facts of its hooks are stored at once, as facts of the call that makes it.
+ * Decides about a call in place. Rules, mode, policy, hooks and grants count for it as for a call of a model. It has no transaction of
+ * its own to begin in, so the facts of its hooks are stored at once, as facts of the call that makes it.
  */
 export async function judgeInPlace(
   dependencies: ActivityDependencies,
@@ -160,46 +208,83 @@ export async function judgeInPlace(
   const now = nowMicros()
   if (hookFacts !== null)
     await store.write(async (tx) => appendEvents(tx, { threadId, events: await hookFacts(tx), now }))
-  return judgeBeforehand(store, asking, { sources: permit, permissions })
+  return judgeBeforehand(dependencies, asking, { permit, permissions })
 }
 
 interface Beforehand {
-  readonly sources: Sources
-  /** Of the thread. */
-  readonly permissions: ThreadPermissions | null
+  readonly permit: Permit
+  /** Those that the store has. */
+  readonly permissions: StoredPermissions
 }
 
 /** Judges outside of the transaction that would begin the call. */
 async function judgeBeforehand(
-  store: Store,
-  { input: { threadId, run }, name }: Pick<Asking, 'input' | 'name'>,
-  { sources, permissions }: Beforehand,
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { input, name, args }: Asking,
+  { permit, permissions }: Beforehand,
 ): Promise<PermissionDecision> {
-  const called = { thread_id: threadId, run, name }
-  const hasFailed =
-    looksAtFailures(sources, permissions) && (await store.read((db) => hasFailedCall(db, called)))
-  return judgeForThread(sources, permissions, hasFailed)
+  const quick = judgeForThread(permit, permissions)
+  if (quick.decision === 'allowed' && !looksAtFailures(permit, permissions)) return quick
+  const row = { name, arguments: JSON.stringify(args) }
+  const { now = Date.now() } = input
+  return store.read((db) => judgePermit(db, permit, { input: { ...input, now }, row, permissions }))
+}
+
+interface JudgedCall {
+  readonly input: Pick<ExecuteToolInput, 'threadId' | 'run' | 'now'>
+  readonly row: Pick<ToolCallRecord, 'name' | 'arguments'>
+  /** Those that the store has. */
+  readonly permissions: StoredPermissions
+}
+
+/** Decides about a call. Grants are read only where one could answer. */
+export async function judgePermit(
+  db: Reader,
+  permit: Permit,
+  { input: { threadId, run, now }, row, permissions }: JudgedCall,
+): Promise<PermissionDecision> {
+  // The row of a queued call has no run yet.
+  const called = { thread_id: threadId, run, name: row.name }
+  const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(db, called))
+  const decision = judgeForThread(permit, permissions, { hasFailed })
+  const isGrantable = judgeForThread(permit, permissions, { hasFailed, grant: '' }).decision === 'allowed'
+  if (decision.decision === 'allowed' || !isGrantable) return decision
+  const owner = await findThread(db, threadId)
+  if (owner === null) return decision
+  const { capabilities = [] } = permit.traits
+  const argumentsDigest = digestOf(argumentsOf(row))
+  const call = { toolName: row.name, capabilities, argumentsDigest, now: toMicros(now) }
+  const grant = await findGrant(db, owner, call)
+  return grant === null ? decision : judgeForThread(permit, permissions, { hasFailed, grant: grant.id })
 }
 
 /** What rules, the worker's policy function and hooks say about a call; `own`: of what is called itself. */
 async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: Checked): Promise<Permit> {
   const { permissions, permissionMode: mode, policy, store } = dependencies
-  const { content, traits, hooks, input } = asking
+  const { content, traits, hooks, input, kind, args } = asking
   const rules: readonly SourceRules[] = [
     ...(permissions === undefined ? [] : [{ source: 'worker', permissions } as const]),
     ...(content?.permissions === undefined
       ? []
       : [{ source: 'agent', permissions: content.permissions } as const]),
   ]
-  const known = { traits, rules, mode, opinions: opinionsIn(own), problems: own.problems, hookFacts: null }
-  if (policy === undefined && !hooks.decides(...CALL_POINTS)) return known
-  const thread = await store.read((db) => findThread(db, input.threadId))
-  // The transaction that would begin the call finds the same.
-  if (thread === null) return known
-  const judged = await opinionOfPolicy(policy, asking, thread)
-  const opinions = [...known.opinions, ...opinionsIn(judged)]
-  const problems = [...known.problems, ...judged.problems]
-  return withHooks(dependencies, { asking, thread, permit: { ...known, opinions, problems } })
+  const asksCode = policy !== undefined || hooks.decides(...CALL_POINTS)
+  const thread = asksCode ? await store.read((db) => findThread(db, input.threadId)) : null
+  // Without a row the transaction that would begin the call finds the same.
+  const judged = thread === null ? NO_OPINION : await opinionOfPolicy(policy, asking, thread)
+  const rulesOfApproval = [dependencies.approval, traits.approval, judged.approval]
+  const permit: Permit = {
+    ...{ traits, rules, mode, hookFacts: null },
+    opinions: [...opinionsIn(own), ...opinionsIn(judged)],
+    problems: [...own.problems, ...judged.problems],
+    question: () => ({
+      kind,
+      // As JSON: parsed arguments may contain dates and the like.
+      arguments: JSON.parse(JSON.stringify(args)) as JsonValue,
+      approval: combineApprovalRules(rulesOfApproval),
+    }),
+  }
+  return thread === null ? permit : withHooks(dependencies, { asking, thread, permit })
 }
 
 interface Hooked {
@@ -208,25 +293,30 @@ interface Hooked {
   readonly permit: Permit
 }
 
-/** Adds what hooks say about the call, and what they answer where a person would be asked. */
+/**
+ * Adds what hooks say about the call, and what they answer where a person would be asked. A call that waits is judged again by the
+ * first ones once there is an answer, which may have other arguments.
+ */
 async function withHooks(
-  { store, permissionMode }: ActivityDependencies,
+  dependencies: ActivityDependencies,
   { asking, thread: { permissions }, permit }: Hooked,
 ): Promise<Permit> {
-  const { hooks, input } = asking
-  if (!hooks.decides(...CALL_POINTS)) return permit
-  const { mode = permissionMode ?? 'default', interactive = true } = permissions ?? {}
-  const about = (): JudgedCall => {
+  const { hooks, input, isWaiting = false } = asking
+  if (!hooks.decides(...CALL_POINTS) || (isWaiting && input.response == null)) return permit
+  const { mode = dependencies.permissionMode ?? 'default', interactive = true } = permissions ?? {}
+  const about = (): HookedCall => {
     return { ...actionOf(asking), run: input.run, step: input.step, mode, interactive }
   }
   const said = await askHooks(hooks, 'before_tool_call', (execute, state) => execute(state, about()))
   const opinions = [...permit.opinions, ...opinionsOf(said, asking)]
   const judged = { ...permit, opinions, hookFacts: said.facts }
-  if (said.isStopped || !hooks.decides('before_permission_request')) return judged
-  const { decision, source, reason, rules } = await judgeBeforehand(store, asking, {
-    ...{ sources: judged, permissions },
-  })
-  if (decision !== 'asked') return judged
+  if (said.isStopped || isWaiting || !hooks.decides('before_permission_request')) return judged
+  const stored = await dependencies.store.read((db) => findThreadForCall(db, input))
+  if (stored === null) return judged
+  const { permissions: found } = stored
+  const decision = await judgeBeforehand(dependencies, asking, { permit: judged, permissions: found })
+  if (decision.decision !== 'asked') return judged
+  const { source, reason, rules } = decision
   const because = {
     source,
     ...(reason === undefined ? {} : { reason }),
@@ -250,6 +340,8 @@ function opinionsOf(
 interface Checked {
   readonly opinion: Opinion | null
   readonly problems: readonly CheckProblem[]
+  /** For the approval that it demands. */
+  readonly approval?: ApprovalRule
 }
 
 const NO_OPINION: Checked = { opinion: null, problems: [] }
@@ -271,7 +363,7 @@ function atStop(source: 'policy' | 'hook', { kind, isRemote = false }: Asking): 
 }
 
 /** A check that gives no answer is replaced by an effect, and its failure is kept for operators. */
-function withoutAnswer(source: CheckProblem['source'], effect: Opinion['effect'], thrown: Thrown): Checked {
+function withoutAnswer(source: 'tool' | 'policy', effect: Opinion['effect'], thrown: Thrown): Checked {
   return { opinion: { source, effect }, problems: [{ source, thrown }] }
 }
 
@@ -281,36 +373,43 @@ function hungFor(): Thrown {
 
 /**
  * The opinion of the tool's own check. It fails closed: a check that throws, hangs, or answers anything but false needs a
- * person. Writes of the check to the thread are dropped.
+ * person.
  */
-async function opinionOfTool(
-  dependencies: ActivityDependencies,
-  asking: AskingForTool,
-  args: Record<string, unknown>,
-): Promise<Checked> {
+async function opinionOfTool(dependencies: ActivityDependencies, asking: AskingForTool): Promise<Checked> {
   const { needsApproval: check = false } = asking.tool
   const asks: Checked = { opinion: { source: 'tool', effect: 'require_approval' }, problems: [] }
   if (check === false) return NO_OPINION
   if (typeof check !== 'function') return asks
+  const checked = await runCheck(dependencies, asking, (state) => check(state, asking.args as never))
+  if (checked.kind === 'answered') return checked.value === false ? NO_OPINION : asks
+  const thrown = thrownBy(checked)
+  // Stopped: the call begins and ends at once as interrupted.
+  return thrown === null ? NO_OPINION : withoutAnswer('tool', 'require_approval', thrown)
+}
+
+type CheckEnd = Awaited<ReturnType<typeof runBounded<unknown>>>
+
+/** Runs a check of a tool with the state of its call. `args` were parsed by the tool's own schema; writes to the thread are dropped. */
+async function runCheck(
+  dependencies: ActivityDependencies,
+  asking: AskingForTool,
+  check: (state: ThreadState) => unknown,
+): Promise<CheckEnd> {
   const abort = new AbortController()
   const { signal } = asking
   const { state, redactor, close } = await openCallState(dependencies, asking, abort.signal)
-  // `args` were parsed by the tool's own schema.
   const bounds = { timeout: CHECK_TIMEOUT, signal, abort }
-  const checked = await runBounded(() => check(state, args as never), bounds)
+  const ended = await runBounded<unknown>(async () => redactor.redactJson(await check(state)), bounds)
   close()
-  switch (checked.kind) {
-    case 'answered':
-      return checked.value === false ? NO_OPINION : asks
-    case 'threw':
-      return withoutAnswer('tool', 'require_approval', readThrown(redactor.redactThrown(checked.error)))
-    case 'timed_out':
-      return withoutAnswer('tool', 'require_approval', hungFor())
-    case 'stopped':
-      assertStoppedByUser()
-      // The call begins and ends at once as interrupted.
-      return NO_OPINION
-  }
+  return ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
+}
+
+/** Why a check gave no answer; null: a user has stopped the run. */
+function thrownBy(ended: Exclude<CheckEnd, { readonly kind: 'answered' }>): Thrown | null {
+  if (ended.kind === 'threw') return readThrown(ended.error)
+  if (ended.kind === 'timed_out') return hungFor()
+  assertStoppedByUser()
+  return null
 }
 
 /** The call, as code that judges it sees it. */
@@ -359,7 +458,16 @@ function readPolicyAnswer(answer: unknown): Checked {
     const { effect } = answer
     const reason = 'reason' in answer && typeof answer.reason === 'string' ? answer.reason : undefined
     const opinion = { source: 'policy', effect, ...(reason === undefined ? {} : { reason }) } as const
-    return { opinion, problems: [] }
+    const approval = 'approval' in answer ? answer.approval : undefined
+    const problem = approvalRuleProblem(approval)
+    if (problem !== undefined)
+      return withoutAnswer('policy', 'deny', readThrown(new Error(`The rule of its approval: ${problem}.`)))
+    // Checked in the line above.
+    return {
+      opinion,
+      problems: [],
+      ...(approval === undefined ? {} : { approval: approval as ApprovalRule }),
+    }
   }
   const wrong =
     'Expected "allow", "require_approval", "deny", true, false or { effect, reason }, got something else.'

@@ -16,6 +16,7 @@ import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
+import { narrowRun, rulesOfWaiting } from '../../store/threads/run-permissions.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, commit, finish, lookUp, unstoredFacts } from '../operation.js'
 import type { Beginning, HeldOperation, OperationKey } from '../operation.js'
@@ -171,9 +172,15 @@ async function beginRun(
   tx: Writer,
   input: ActivationInput,
 ): Promise<readonly ReturnType<typeof runStartFact>[]> {
-  const { threadId, trigger } = input
+  const { threadId, trigger, run, drain } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
-  const requests = await openVariablesRequests(tx, threadId)
+  const waiting = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
+  const [rules, requests] = await Promise.all([
+    rulesOfWaiting(tx, threadId, waiting),
+    openVariablesRequests(tx, threadId),
+  ])
+  // Its immediate subagents start before the drain.
+  await narrowRun(tx, { threadId, number: run }, rules)
   await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
   return [runStartFact(input, trigger)]
 }

@@ -31,6 +31,8 @@ import { amendOperation, findOperation, highestNumbers } from '../../store/opera
 import type { Schema } from '../../store/schema.js'
 import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
+import { narrowRun } from '../../store/threads/run-permissions.js'
+import { lastRun } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation, Unfinished } from '../operation.js'
@@ -176,10 +178,11 @@ async function deliverAdded(
   input: CallModelInput,
   { held, hooked }: { readonly held: HeldOperation; readonly hooked: DrainHooks },
 ): Promise<HeldOperation> {
-  const { threadId } = input
-  const delivered = await deliverItems(tx, input, hooked)
-  if (delivered.length > 0)
-    await appendEvents(tx, { threadId, events: creationFacts(input, delivered), now: microseconds(input) })
+  const { threadId, run } = input
+  const { messages, brought } = await deliverItems(tx, input, hooked)
+  await narrowRun(tx, { threadId, number: run }, brought)
+  if (messages.length > 0)
+    await appendEvents(tx, { threadId, events: creationFacts(input, messages), now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
   // Made by `modelBeginning`: the store's boundary.
@@ -200,8 +203,11 @@ async function deliverAfterAnswer(
   const numbers = await highestNumbers(tx, input.threadId)
   // The run that will answer them.
   const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
-  const delivered = await deliverItems(tx, later, hooked)
-  const events = creationFacts(later, delivered)
+  const { messages, brought } = await deliverItems(tx, later, hooked)
+  // That run continues the last one, and has its rules.
+  const last = brought.length === 0 ? null : await lastRun(tx, input.threadId)
+  if (last !== null) await narrowRun(tx, { threadId: input.threadId, number: last.number }, brought)
+  const events = creationFacts(later, messages)
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await listUnanswered(tx, input, await stageItems(tx, input))
@@ -212,7 +218,7 @@ async function deliverItems(
   tx: Writer,
   input: CallModelInput,
   { refused, changed }: DrainHooks,
-): Promise<readonly Message[]> {
+): ReturnType<typeof deliverMessages> {
   const { threadId, run, step } = input
   const ids = await stageItems(tx, input)
   await refuseMessages(tx, threadId, refused)
@@ -230,14 +236,15 @@ async function drainQueue(
   { input, content }: Step,
   { thread, found, handed, hooked, messageId }: DrainInput,
 ): Promise<Drained> {
-  const { threadId } = input
+  const { threadId, run } = input
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
-  const delivered = await deliverItems(tx, input, hooked)
+  const { messages: delivered, brought } = await deliverItems(tx, input, hooked)
   // A later step has read its plan from the store.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
+  if (!idle) await narrowRun(tx, { threadId, number: run }, brought)
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
   const events = [...(await unstoredFacts(tx, input)), ...handed, ...step]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
@@ -302,10 +309,11 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     }
     if (input.wordless) await appendWordlessLine(tx, input)
     const ids = await stageItems(tx, input)
-    const delivered = await deliverMessages(tx, { threadId, ids, run, step })
+    const { messages, brought } = await deliverMessages(tx, { threadId, ids, run, step })
     const started = input.trigger === null ? [] : [runStartFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
-    const events = [...(await unstoredFacts(tx, input)), ...started, ...creationFacts(input, delivered)]
+    await narrowRun(tx, { threadId, number: run }, brought)
+    const events = [...(await unstoredFacts(tx, input)), ...started, ...creationFacts(input, messages)]
     await appendEvents(tx, { threadId, events, now })
     return MISSING
   })

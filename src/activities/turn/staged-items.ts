@@ -108,6 +108,7 @@ function draftOf(
       subagentId,
       sentBy: 'runtime',
       digest,
+      brings: { child: { parentThreadId: input.threadId, reference: item.reference } },
     }
   }
   if (item.inline === undefined) return null
@@ -144,7 +145,11 @@ async function stageGroup(
     silent: true,
     attachments,
   } as const
-  await stageMessage(tx, { ...message, createdAt: now, sentBy: 'runtime', digest })
+  // All were started by one call.
+  const [child] = children
+  const brings =
+    child === undefined ? undefined : { child: { parentThreadId: threadId, reference: child.reference } }
+  await stageMessage(tx, { ...message, createdAt: now, sentBy: 'runtime', digest, brings })
   return id
 }
 

@@ -1,4 +1,5 @@
 import type { ToolResult } from '../../definitions/tool-result.js'
+import type { GrantScope } from '../../store/calls/grants.js'
 import { MessageRejectedError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import {
@@ -8,27 +9,59 @@ import {
   variableNameProblem,
   variableValueProblem,
 } from '../../protocol/values.js'
-import type { JsonValue } from '../../protocol/values.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { checkAttachment } from '../messages/attachments.js'
 import type { GivenAttachment } from '../messages/attachments.js'
 
-/** The answer to a request: for an approval, for missing variables, or for a call that waits for its result. */
+/**
+ * The answer to a request: for an approval, for missing variables, or for a call that waits for its result. A result for an
+ * approval stands in the place of the call, which is not made, and the model reads that a person gave it.
+ */
 export type Answer =
   | {
       readonly approved: boolean
       /** The reason of a denial, for the model. */
       readonly reason?: string
-      /** Who decided, as the caller names it. */
+      /** Who decided, as the caller names it; `caller` with a user decides it. */
       readonly by?: string
+      /**
+       * With `approved: true`: the call of a tool runs with these arguments in the place of those that the model wrote. They have to
+       * fit the schema, and the policy judges them again. Fields that are shown as `[redacted]` keep their values.
+       */
+      readonly arguments?: JsonObject
+      /** With `approved: true`: what is asked later, and is the same, is approved. */
+      readonly remember?: Remember
     }
   | { readonly env: Readonly<Record<string, string>> }
-  | { readonly result: ToolResult }
+  | { readonly result: ToolResult; readonly by?: string }
+
+/** An approval that is remembered: a grant. It answers what would be asked, and nothing that is denied. */
+export interface Remember {
+  /** For calls of this thread, of all threads of its tree, or of all threads of its user. */
+  readonly for: GrantScope
+  /**
+   * `capabilities`: for calls of any tool that needs no other capabilities. `arguments`: for calls of this tool with the same
+   * arguments. @default 'capabilities' where the tool has some, else 'arguments'
+   */
+  readonly what?: 'capabilities' | 'arguments'
+  /** Milliseconds until it ends. @default it holds until it is revoked */
+  readonly expiresIn?: number
+}
 
 /** An answer whose fields are all validated. */
 type CheckedAnswer =
-  | { readonly kind: 'approval'; readonly approved: boolean; readonly reason?: string; readonly by?: string }
+  | CheckedApproval
   | { readonly kind: 'variables'; readonly values: Readonly<Record<string, string>> }
-  | { readonly kind: 'call'; readonly result: CheckedResult }
+  | { readonly kind: 'call'; readonly result: CheckedResult; readonly by?: string }
+
+interface CheckedApproval {
+  readonly kind: 'approval'
+  readonly approved: boolean
+  readonly reason?: string
+  readonly by?: string
+  readonly arguments?: JsonObject
+  readonly remember?: Remember
+}
 
 /** A part of a result: a text, or one of the result's files by its place in them. */
 type CheckedPart = { readonly text: string } | { readonly file: number }
@@ -46,20 +79,26 @@ export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
   const given = isObject(answer) ? answer : {}
   const problem = formProblem(given)
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { approved, reason, by, env, result } = given as {
-    approved?: boolean
-    reason?: string
-    by?: string
-    env?: Record<string, string>
-    result?: ToolResult
-  }
-  if (result !== undefined) return { kind: 'call', result: checkResult(threadId, result) }
+  const {
+    approved,
+    reason,
+    by,
+    env,
+    result,
+    arguments: args,
+    remember,
+  } = given as Partial<Omit<CheckedApproval, 'kind'>> & { env?: Record<string, string>; result?: ToolResult }
+  const named = by === undefined ? {} : { by }
+  if (result !== undefined) return { kind: 'call', result: checkResult(threadId, result), ...named }
   if (env !== undefined) return { kind: 'variables', values: env }
   return {
     kind: 'approval',
     approved: approved === true,
     ...(reason !== undefined && { reason }),
-    ...(by !== undefined && { by }),
+    ...named,
+    // As JSON, so that what is stored is what was given.
+    ...(args !== undefined && { arguments: JSON.parse(JSON.stringify(args)) as JsonObject }),
+    ...(remember !== undefined && { remember }),
   }
 }
 
@@ -70,25 +109,53 @@ function formProblem(given: Readonly<Record<string, unknown>>): string | undefin
   if (form === undefined || other !== undefined)
     return `Expected an answer with one of "approved", "env" and "result", got ${other === undefined ? 'none' : 'several'} of them.`
   if (form === 'approved') return approvalProblem(given)
-  if (form === 'result') return resultProblem(given['result'])
+  if (form === 'result') return textProblem('by', given['by']) ?? resultProblem(given['result'])
   const { env } = given
   return isObject(env) && Object.keys(env).length === 0
     ? 'Expected "env" to have the value of a variable, got none.'
     : variablesProblem(env)
 }
 
-function approvalProblem({ approved, reason, by }: Readonly<Record<string, unknown>>): string | undefined {
+function approvalProblem(given: Readonly<Record<string, unknown>>): string | undefined {
+  const { approved, reason, by, arguments: args, remember } = given
   if (typeof approved !== 'boolean') return `Expected "approved" to be true or false, got ${typeof approved}.`
-  for (const [name, text] of [
-    ['reason', reason],
-    ['by', by],
-  ] as const) {
-    if (text === undefined) continue
-    if (typeof text !== 'string') return `Expected "${name}" to be a text, got ${typeof text}.`
-    if (utf8Length(text) > LIMITS.answerTextBytes)
-      return `Expected "${name}" to have at most ${LIMITS.answerTextBytes} bytes, got ${utf8Length(text)}.`
+  if (!approved && (args !== undefined || remember !== undefined))
+    return 'Expected "arguments" and "remember" with "approved": true only.'
+  return (
+    textProblem('reason', reason) ??
+    textProblem('by', by) ??
+    argumentsProblem(args) ??
+    (remember === undefined ? undefined : rememberProblem(remember))
+  )
+}
+
+function textProblem(name: string, text: unknown): string | undefined {
+  if (text === undefined) return undefined
+  if (typeof text !== 'string') return `Expected "${name}" to be a text, got ${typeof text}.`
+  if (utf8Length(text) <= LIMITS.answerTextBytes) return undefined
+  return `Expected "${name}" to have at most ${LIMITS.answerTextBytes} bytes, got ${utf8Length(text)}.`
+}
+
+function argumentsProblem(args: unknown): string | undefined {
+  if (args === undefined) return undefined
+  if (!isObject(args)) return `Expected "arguments" to be an object, got ${kindOf(args)}.`
+  try {
+    const bytes = utf8Length(JSON.stringify(args))
+    if (bytes <= LIMITS.answerBytes) return undefined
+    return `Expected "arguments" of at most ${LIMITS.answerBytes} bytes, got ${bytes}.`
+  } catch (error) {
+    return `Expected "arguments" that JSON can carry, ${unwritableJson(error)}`
   }
-  return undefined
+}
+
+function rememberProblem(remember: unknown): string | undefined {
+  const { for: scope, what, expiresIn, ...others } = isObject(remember) ? remember : {}
+  const isScope = scope === 'thread' || scope === 'tree' || scope === 'user'
+  const isWhat = what === undefined || what === 'capabilities' || what === 'arguments'
+  const isTime = expiresIn === undefined || (typeof expiresIn === 'number' && expiresIn >= 1)
+  const isWhole = Number.isSafeInteger(Math.round(Number(expiresIn ?? 1) * 1000))
+  if (isScope && isWhat && isTime && isWhole && Object.keys(others).length === 0) return undefined
+  return 'Expected "remember" to be { for: "thread", "tree" or "user", what: "capabilities" or "arguments", expiresIn: milliseconds }.'
 }
 
 function resultProblem(result: unknown): string | undefined {

@@ -1,5 +1,13 @@
+import type { JSONSchema7 } from '@ai-sdk/provider'
+
+import type { ActionKind } from '../../policy/action.js'
+import { isRestricted } from '../../policy/approval.js'
+import { approvalDetailOf } from '../../policy/approval-detail.js'
+import type { CombinedApproval } from '../../policy/approval.js'
+import type { PreviewPart } from '../../policy/preview.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
@@ -10,18 +18,14 @@ import type { ClientContext } from '../client-context.js'
 
 /** A request of a thread that somebody has to answer by `respond`. Later versions add kinds. */
 export type PendingRequest =
+  | ApprovalRequest
   | {
       readonly id: string
-      /** `approval`: the call runs once it is approved; `call`: the answer is its result. */
-      readonly kind: 'approval' | 'call'
+      /** The answer is the result of the call. */
+      readonly kind: 'call'
       readonly toolName: string
       /** The arguments that the model wrote; left out if they are no JSON. */
       readonly args?: JsonValue
-      /** Why a person is asked, for an approval. */
-      readonly decision?: Pick<
-        PermissionDecision,
-        'source' | 'reason' | 'hook' | 'rules' | 'mode' | 'capabilities' | 'destructive'
-      >
       /** Microseconds since 1970. */
       readonly requestedAt: number
     }
@@ -39,14 +43,46 @@ export type PendingRequest =
       readonly requestedAt: number
     }
 
+/** The call runs once it is approved. Of fields whose names tell that they are secret, the values are `[redacted]`. */
+export interface ApprovalRequest {
+  readonly id: string
+  readonly kind: 'approval'
+  /** The call that is asked about: the id of the action, which is stable. */
+  readonly toolCallId: string
+  readonly action: ActionKind
+  readonly toolName: string
+  /** Of a tool: what the tool is for. */
+  readonly description?: string
+  /** Those of a tool are checked, with defaults applied; those of an agent or a prompt are as the model wrote them. */
+  readonly args?: JsonValue
+  /** The JSON schema of the arguments, for a form. */
+  readonly schema?: JSONSchema7
+  /** What the tool shows of the call. */
+  readonly preview?: readonly PreviewPart[]
+  /** Why a person is asked. */
+  readonly decision?: Pick<
+    PermissionDecision,
+    'source' | 'reason' | 'hook' | 'rules' | 'mode' | 'capabilities' | 'destructive'
+  >
+  /** What an answer may do: `approve`, `deny`, approve with other `arguments`, give a `result` in the tool's place, `remember`. */
+  readonly answers: readonly ApprovalAnswerKind[]
+  /** Who may answer: somebody with a role of each list; with four eyes, another user than the one for whom the thread works. */
+  readonly approvers?: Pick<CombinedApproval, 'roles' | 'fourEyes'>
+  /** Microseconds since 1970. */
+  readonly requestedAt: number
+  /** When it is denied if nobody has answered, in microseconds since 1970. */
+  readonly expiresAt?: number
+}
+
+type ApprovalAnswerKind = 'approve' | 'deny' | 'arguments' | 'result' | 'remember'
+
 /** Turns a row into the request that callers see. */
-export function toPendingRequest({ request, arguments: args, decision }: ListedRequest): PendingRequest {
-  const { id, kind, requested_at: requestedAt, detail, tool_name: toolName } = request
-  if (kind !== 'variables')
-    return {
-      ...{ id, kind, toolName: toolName ?? '', ...parseArguments(args), requestedAt },
-      ...(kind === 'approval' && decision !== null && { decision: whyAsked(decision) }),
-    }
+export function toPendingRequest(listed: ListedRequest): PendingRequest {
+  const { request, arguments: args } = listed
+  const { id, kind, requested_at: requestedAt, detail, tool_name } = request
+  const toolName = tool_name ?? ''
+  if (kind === 'approval') return toApprovalRequest(listed)
+  if (kind === 'call') return { id, kind, toolName, ...parseArguments(args), requestedAt }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,
@@ -59,14 +95,29 @@ export function toPendingRequest({ request, arguments: args, decision }: ListedR
   }
 }
 
-/** Without what the request itself says. */
-function whyAsked({
-  decision: _asked,
-  requestId: _request,
-  by: _by,
-  ...why
-}: PermissionDecision): Omit<PermissionDecision, 'decision' | 'requestId' | 'by'> {
-  return why
+const ANSWERS: readonly ApprovalAnswerKind[] = ['approve', 'deny', 'remember']
+
+function toApprovalRequest({ request, decision }: ListedRequest): ApprovalRequest {
+  const { id, call_id: callId, tool_name: toolName, requested_at: requestedAt, expires_at: until } = request
+  const detail = approvalDetailOf(request)
+  const { approval, kind = 'tool', requester: _user, arguments: args, ...shown } = detail ?? {}
+  const isRuled = approval !== undefined && isRestricted(approval)
+  const { expiresIn: _time, ...approvers } = approval ?? {}
+  return {
+    ...{ id, kind: 'approval', toolCallId: callId ?? '', action: kind, toolName: toolName ?? '', ...shown },
+    ...(args !== undefined && { args }),
+    ...(decision !== null && { decision: whyAsked(decision) }),
+    answers: kind === 'tool' ? [...ANSWERS, 'arguments', 'result'] : ANSWERS,
+    ...(isRuled && { approvers }),
+    requestedAt,
+    ...(until !== null && { expiresAt: until }),
+  }
+}
+
+/** Without what the request itself says, and what an answer says. */
+function whyAsked(decision: PermissionDecision): NonNullable<ApprovalRequest['decision']> {
+  const { source, reason, hook, rules, mode, capabilities, destructive } = decision
+  return { source, ...withoutUndefined({ reason, hook, rules, mode, capabilities, destructive }) }
 }
 
 function parseArguments(args: string | null): { readonly args?: JsonValue } {
@@ -88,6 +139,7 @@ const GONE = {
   open: 'one whose thread has ended',
   answered: 'one that was answered',
   closed: 'one that was ended',
+  expired: 'one that nobody answered in time',
   early: 'one that was answered before its call asked',
   dropped: 'one that was answered early, and whose call ended without asking',
 } as const

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../../protocol/errors.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import type { Caller } from '../../policy/approval.js'
+import { approvalDetailOf } from '../../policy/approval-detail.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -13,6 +15,7 @@ import {
   findRequest,
   insertEarlyAnswer,
   isDropped,
+  isEnded,
 } from '../../store/calls/requests.js'
 import type { Decision, PendingRecord } from '../../store/calls/requests.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
@@ -28,6 +31,7 @@ import { attachmentDigest, placeAttachments, storeBytes } from '../messages/atta
 import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
+import { approvalDecision, checkAnswerer } from './approval.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
@@ -47,6 +51,7 @@ interface Responding {
   readonly threadId: string
   readonly requestId: string
   readonly answer: Answer
+  readonly caller?: Caller | undefined
 }
 
 export interface Answered {
@@ -60,14 +65,14 @@ export interface Answered {
  */
 export async function respond(
   context: ClientContext,
-  { threadId, requestId, answer }: Responding,
+  { threadId, requestId, answer, caller }: Responding,
 ): Promise<Answered> {
   const checked = checkAnswer(threadId, answer)
   const store = await context.store()
   const request =
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
-      : await writeAnswer(store, { threadId, requestId, answer: checked })
+      : await writeAnswer(store, { threadId, requestId, answer: checked, caller })
   // The call finds an early answer when it asks, so no Update is needed.
   if (request.status !== 'early') await announceAnswer(context, request)
   const child = request.detail?.['child']
@@ -148,18 +153,21 @@ interface Answering {
   readonly threadId: string
   readonly requestId: string
   readonly answer: Exclude<CheckedAnswer, { readonly kind: 'variables' }>
+  readonly caller: Caller | undefined
 }
 
 /**
  * Writes an answer into the row of its request, before it is announced (T2): the files of a result first, then the decision,
  * which is refused if there is another one. Returns the new row. A result that comes before its call has asked is kept as
  * `early`, for the call to find.
- * @throws RequestNotFoundError, MessageRejectedError for an answer of another kind
+ * @throws RequestNotFoundError, ApprovalForbiddenError, MessageRejectedError for an answer of another kind
  */
 async function writeAnswer(store: Store, answering: Answering): Promise<PendingRecord> {
-  const { threadId, requestId, answer } = answering
+  const { threadId, requestId, answer: given, caller } = answering
   // Checked before its files are written: a request that is not open stores no bytes either.
-  await store.read((db) => answerableRequest(db, { threadId, requestId, kind: answer.kind }))
+  const found = await store.read((db) => answerableRequest(db, { threadId, requestId, kind: given.kind }))
+  const by = checkAnswerer(found, { caller, by: given.by })
+  const answer = by === undefined ? given : { ...given, by }
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
@@ -184,7 +192,7 @@ async function answerableRequest(
   const request =
     (await findRequest(db, threadId, requestId)) ??
     (await findUnaskedRequest(db, { threadId, requestId, kind }))
-  if (request.kind === kind) return request
+  if (request.kind === kind || (kind === 'call' && approvalDetailOf(request)?.kind === 'tool')) return request
   throw new MessageRejectedError(
     threadId,
     `Expected an answer { ${FORM[request.kind]} } to request "${requestId}", got { ${FORM[kind]} }.`,
@@ -215,7 +223,14 @@ async function findUnaskedRequest(
       id: requestId,
       reason: 'an approval that its call has not asked for yet',
     })
-  const nothing = { digest: null, detail: null, approved: null, reason: null, answer: null } as const
+  const nothing = {
+    digest: null,
+    detail: null,
+    approved: null,
+    reason: null,
+    answer: null,
+    expires_at: null,
+  } as const
   const asked = { kind: 'call', status: 'early', requested_at: 0, answered_at: null } as const
   const { name: tool_name } = call
   return {
@@ -245,8 +260,9 @@ async function decide(tx: Writer, decision: Decision): Promise<'answered' | 'aga
   const outcome = await answerRequest(tx, decision)
   if (outcome === 'answered' || outcome === 'again') return outcome
   const request = await findRequest(tx, threadId, id)
-  const answered = request !== null && request.status !== 'closed' && !(await isDropped(tx, request))
-  const reason = answered ? OTHER_ANSWER : 'one that was ended'
+  const answered = request !== null && !isEnded(request) && !(await isDropped(tx, request))
+  const ended = request?.status === 'expired' ? 'one that nobody answered in time' : 'one that was ended'
+  const reason = answered ? OTHER_ANSWER : ended
   throw new RequestNotFoundError(threadId, { id, reason, answered })
 }
 
@@ -256,15 +272,16 @@ async function toDecision(
   { request, files }: { readonly request: PendingRecord; readonly files: readonly StoredAttachment[] },
 ): Promise<Omit<Decision, 'now'>> {
   const { thread_id: threadId, id } = request
-  if (answer.kind === 'approval') {
-    const { kind: _kind, ...decision } = answer
-    return { threadId, id, ...decision }
-  }
-  const { result } = answer
+  if (answer.kind === 'approval') return approvalDecision(tx, request, answer)
+  const { result, by } = answer
   // A result that is given again adds its files only once.
   const placed =
     request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
-  return { threadId, id, digest: digestResult(result), answer: buildResult(result, placed) }
+  const built = buildResult(result, placed)
+  const named = { threadId, id, digest: digestResult(result), ...(by !== undefined && { by }) }
+  if (request.kind !== 'approval') return { ...named, answer: built }
+  // In the place of a call, which is not made.
+  return { ...named, approved: false, answer: { result: built } }
 }
 
 /** Builds a `ToolResult` that names files of the thread only. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { permissionsProblem } from '../../policy/permissions.js'
+import type { Permissions } from '../../policy/permissions.js'
 import {
   MessageRejectedError,
   TemporalUnavailableError,
@@ -119,6 +121,7 @@ async function accept(
     createdAt: nowMicros(),
     sentBy: 'client',
     digest,
+    brings: message.runPermissions === undefined ? undefined : { permissions: message.runPermissions },
   })
   requireStaged(result, { threadId, messageId: message.id, isFirst })
   if (known === null) return 'new'
@@ -129,7 +132,8 @@ function isWaiting(message: Message): boolean {
   return message.position === null && message.status === 'pending'
 }
 
-function contentOf({ role, content, silent, metadata, attachments }: CheckedMessage): JsonObject {
+function contentOf(message: CheckedMessage): JsonObject {
+  const { role, content, silent, metadata, attachments, runPermissions } = message
   // The check has made it JSON.
   return {
     role,
@@ -137,6 +141,7 @@ function contentOf({ role, content, silent, metadata, attachments }: CheckedMess
     silent,
     metadata: metadata as JsonObject | null,
     attachments: attachments.map(attachmentDigest),
+    ...(runPermissions !== undefined && { runPermissions: runPermissions as JsonObject }),
   }
 }
 
@@ -196,6 +201,11 @@ export interface NewMessage {
   /** Whether it is in the model's context and hidden from the user's transcript. @default false */
   readonly silent?: boolean
   readonly metadata?: Record<string, unknown>
+  /**
+   * Rules for the run that it begins or joins, and for all that this run starts: they can make those of the thread stricter, and
+   * never weaker. The next run does not have them.
+   */
+  readonly runPermissions?: Permissions
   /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
@@ -209,6 +219,7 @@ interface CheckedMessage {
   /** As it is stored: values that JSON cannot carry are dropped. */
   readonly metadata: Record<string, unknown> | null
   readonly attachments: readonly GivenAttachment[]
+  readonly runPermissions?: Permissions
 }
 
 /** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
@@ -222,7 +233,7 @@ export function checkMessage(
     ? messageProblem(message)
     : `Expected a text or a message, got ${typeof message}.`
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments } = message as NewMessage
+  const { id, role, content, silent, metadata, attachments, runPermissions } = message as NewMessage
   return {
     id: id ?? newId(),
     role: role ?? 'user',
@@ -231,11 +242,12 @@ export function checkMessage(
     metadata:
       metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
     attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
+    ...(runPermissions !== undefined && { runPermissions }),
   }
 }
 
 function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
-  const { id, role, content, silent, metadata, attachments } = message
+  const { id, role, content, silent, metadata, attachments, runPermissions } = message
   if (id !== undefined) {
     const problem = messageIdProblem(id) ?? halfCharacterProblem('a message id', id)
     if (problem !== undefined) return problem
@@ -244,7 +256,7 @@ function messageProblem(message: Readonly<Record<string, unknown>>): string | un
     return `Expected "role" to be "user" or "assistant", got ${JSON.stringify(role) ?? typeof role}.`
   if (silent !== undefined && typeof silent !== 'boolean')
     return `Expected "silent" to be true or false, got ${typeof silent}.`
-  return contentProblem(content, attachments) ?? metadataProblem(metadata)
+  return contentProblem(content, attachments) ?? metadataProblem(metadata) ?? rulesProblem(runPermissions)
 }
 
 function contentProblem(content: unknown, attachments: unknown): string | undefined {
@@ -273,6 +285,11 @@ function metadataProblem(metadata: unknown): string | undefined {
   }
   if (bytes <= LIMITS.messageBytes) return undefined
   return `Expected metadata of at most ${LIMITS.messageBytes} bytes as JSON, got ${bytes}: attach it as a file.`
+}
+
+function rulesProblem(runPermissions: unknown): string | undefined {
+  const problem = permissionsProblem(runPermissions)
+  return problem === undefined ? undefined : `runPermissions: ${problem}.`
 }
 
 /**

@@ -7,6 +7,7 @@ import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
+import { approvalRuleProblem } from '../../policy/approval.js'
 import { destructiveProblem } from '../../policy/action.js'
 import { capabilityProblem, permissionsProblem } from '../../policy/permissions.js'
 import { HOOK_POINTS } from '../hook.js'
@@ -79,18 +80,17 @@ const activityType = name.refine(
   'expected a type of an activity that does not begin with "thread."',
 )
 
+const isCheck = (value: unknown): boolean => typeof value === 'boolean' || typeof value === 'function'
+
 /** The shape of a tool. */
 const toolShape = z.strictObject({
   description: text,
   args: schema.optional(),
   execute,
   variables: variables.optional(),
-  needsApproval: z
-    .custom(
-      (value) => typeof value === 'boolean' || typeof value === 'function',
-      'expected a boolean or a function',
-    )
-    .optional(),
+  needsApproval: z.custom(isCheck, 'expected a boolean or a function').optional(),
+  approval: z.unknown().superRefine(by(approvalRuleProblem)).optional(),
+  preview: execute.optional(),
   retry: z
     .strictObject({ maximumAttempts: count, initialInterval: z.number().positive().optional() })
     .optional(),

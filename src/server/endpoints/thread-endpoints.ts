@@ -26,7 +26,8 @@ import { SIGNALS } from '../../protocol/messages.js'
 import type { ThreadOperation, OutboundOperation } from '../../protocol/operations.js'
 import { findError, recordError } from '../../store/errors.js'
 import { FileError } from '../../store/files/file-checks.js'
-import { findThread } from '../../store/threads/threads.js'
+import type { Store } from '../../store/store.js'
+import { findThread, findThreadForCall } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody } from '../file-response.js'
@@ -144,7 +145,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
     agent: thread.agent,
     content: 'missing' in plan ? null : plan,
     signal,
-    invokeTool: invokeInPlace({ registry, thread, signal }),
+    invokeTool: invokeInPlace({ registry, store, thread, signal }),
     sendSignal: signalWorkflows(context, { threadId, parent: thread.parent_thread_id }),
   })
 }
@@ -266,15 +267,19 @@ async function recordFailure(run: EndpointRun, { redactor }: EndpointState, erro
   })
 }
 
+/** Runs are counted from 1. */
+const OUTSIDE_OF_RUNS = 0
+
 interface Invoking {
   readonly registry: Registry
+  readonly store: Store
   readonly thread: ThreadRecord
   /** Aborts when the endpoint's time is over. */
   readonly signal: AbortSignal
 }
 
 /** Calls functions for an endpoint. Tools that need a model, a person or another thread run in workers, so they must be queued. */
-function invokeInPlace({ registry, thread, signal }: Invoking): InvokeTool {
+function invokeInPlace({ registry, store, thread, signal }: Invoking): InvokeTool {
   const { id: threadId, agent } = thread
   const definition = registry.agent(agent)
   const isKnown = definition !== undefined
@@ -285,7 +290,9 @@ function invokeInPlace({ registry, thread, signal }: Invoking): InvokeTool {
     decide: async ({ traits, opinion }) => {
       const unknown = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
       const opinions = [...(opinion === null ? [] : [opinion]), ...(isKnown ? [] : [unknown])]
-      return judgeForThread({ traits, rules, opinions, mode: undefined }, thread.permissions)
+      const found = await store.read((db) => findThreadForCall(db, { threadId, run: OUTSIDE_OF_RUNS }))
+      if (found === null) return { decision: 'denied', source: 'thread' }
+      return judgeForThread({ traits, rules, opinions, mode: undefined }, found.permissions)
     },
     runPrompt: async ({ name }) =>
       errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),

@@ -2,9 +2,11 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Answer } from '../../client/answers/check-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { answerConfigErrors } from '../error-response.js'
+import { answerConfigErrors, ProblemError } from '../error-response.js'
 import {
   fields,
+  grant,
+  problem,
   json,
   jsonBody,
   pageQuery,
@@ -62,11 +64,28 @@ const answer = z
     z.strictObject({
       approved: z.boolean(),
       reason: z.string().max(LIMITS.answerTextBytes).optional(),
-      by: z.string().max(LIMITS.answerTextBytes).optional(),
+      by: z.string().max(LIMITS.answerTextBytes).optional().openapi({
+        description: "Who decided, where the caller's token names no user.",
+      }),
+      arguments: fields.optional().openapi({
+        description: 'With `approved: true`: the call of a tool runs with these. `[redacted]` keeps a value.',
+      }),
+      remember: z
+        .strictObject({
+          for: z.enum(['thread', 'tree', 'user']),
+          what: z.enum(['capabilities', 'arguments']).optional(),
+          expiresIn: z.number().min(1).optional().openapi({ description: 'Milliseconds.' }),
+        })
+        .optional()
+        .openapi({ description: 'With `approved: true`: what is the same later is approved, too.' }),
     }),
     z.strictObject({ env: z.record(z.string(), z.string()) }),
     z.strictObject({
-      result: fields.openapi({ description: "A tool's result: `status`, `result`, `error`, …" }),
+      result: fields.openapi({
+        description:
+          "A tool's result: `status`, `result`, `error`, … For an approval of a tool it stands in the place of the call.",
+      }),
+      by: z.string().max(LIMITS.answerTextBytes).optional(),
     }),
   ])
   .openapi('Answer')
@@ -80,6 +99,7 @@ const respond = createRoute({
   request: { params, body: jsonBody(answer) },
   responses: {
     200: json('The answer is accepted.', z.object({ child: z.string().nullable() }).openapi('Answered')),
+    403: json('The approval wants somebody else; the request stays open.', problem),
     ...writeRefusals,
   },
 })
@@ -107,6 +127,49 @@ const decisions = createRoute({
   },
 })
 
+const page = {
+  after: z.string().optional().openapi({ description: 'The last id of the page before.' }),
+  limit: wholeNumber(1, LIMITS.longestPage),
+}
+
+const grantsPage = json('A page.', z.object({ grants: z.array(grant).readonly() }).openapi('Grants'))
+
+const grants = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/grants',
+  operationId: 'listGrants',
+  summary: 'The approvals of the account that are remembered and not revoked, by id.',
+  request: {
+    query: z.strictObject({
+      ...page,
+      userId: z.string().optional(),
+      account: z.string().optional().openapi({ description: 'For operators.' }),
+    }),
+  },
+  responses: { 200: grantsPage, ...refusals },
+})
+
+const threadGrants = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/grants',
+  operationId: 'listThreadGrants',
+  summary: 'The remembered approvals that hold for a thread: its own, those of its tree and of its user.',
+  request: { params: threadParams, query: z.strictObject(page) },
+  responses: { 200: grantsPage, ...readRefusals },
+})
+
+const revoke = createRoute({
+  ...shared,
+  method: 'delete',
+  path: '/grants/{grantId}',
+  operationId: 'revokeGrant',
+  summary: 'Revokes a remembered approval; again it changes nothing.',
+  request: { params: z.object({ grantId: z.string() }) },
+  responses: { 204: { description: 'It is revoked.' }, ...readRefusals },
+})
+
 /** Adds the routes that list the requests of threads and answer them, and that list decisions. */
 export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(list, async (context) => {
@@ -131,6 +194,25 @@ export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): vo
     const { threadId, requestId } = context.req.valid('param')
     // The client checks the whole answer.
     const given = context.req.valid('json') as Answer
-    return context.json(await client.get(threadId).respond(requestId, given), 200)
+    const { account, user, roles } = context.get('caller')
+    const caller = { account, ...withoutUndefined({ user, roles }) }
+    return context.json(await client.get(threadId).respond(requestId, given, { caller }), 200)
+  })
+  app.openapi(grants, async (context) => {
+    const { account: asked, ...rest } = context.req.valid('query')
+    const account = context.get('caller').account ?? asked
+    return context.json({ grants: await client.grants(withoutUndefined({ ...rest, account })) }, 200)
+  })
+  app.openapi(threadGrants, async (context) => {
+    const { threadId } = context.req.valid('param')
+    const filter = { threadId, ...withoutUndefined(context.req.valid('query')) }
+    return context.json({ grants: await client.grants(filter) }, 200)
+  })
+  app.openapi(revoke, async (context) => {
+    const { grantId } = context.req.valid('param')
+    const account = context.get('caller').account ?? undefined
+    const isKnown = await client.revokeGrant(grantId, withoutUndefined({ account }))
+    if (!isKnown) throw new ProblemError(404, 'grant_not_found', `Expected a grant "${grantId}", found none.`)
+    return context.body(null, 204)
   })
 }

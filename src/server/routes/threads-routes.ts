@@ -8,13 +8,13 @@ import { threadIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
   givenMessage,
   json,
-  fields,
   jsonBody,
   key,
   pageQuery,
   problem,
   readRefusals,
   refusals,
+  rules,
   security,
   threadParams,
   writeRefusals,
@@ -41,12 +41,9 @@ const newThread = z
     env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
     tags: z.array(name).max(LIMITS.startNames).optional(),
     title: z.string().max(500).optional(),
-    permissions: z
-      .record(z.string(), z.union([z.enum(['allow', 'require_approval', 'deny']), z.boolean(), fields]))
-      .optional()
-      .openapi({
-        description: 'Rules by capability. They can only make those of worker and agent stricter.',
-      }),
+    permissions: rules.optional().openapi({
+      description: 'Rules by capability. They can only make those of other sources stricter.',
+    }),
     // Not `auto` and `bypass`, which answer in the place of a person.
     permissionMode: z.enum(['default', 'untrusted', 'on_request', 'on_failure', 'never', 'plan']).optional(),
     interactive: z

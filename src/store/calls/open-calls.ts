@@ -40,7 +40,8 @@ export async function closeOpenCalls(tx: Writer, closing: Closing): Promise<void
       if (cut?.tools.includes(call.id) !== true) continue
       held = { ...call, run: cut.run, step: cut.step }
       holder = { ...holder, placed: true }
-      await appendEvents(tx, { threadId, events: await placeQueuedTool(tx, call, { ...held, now }), now })
+      const { events } = await placeQueuedTool(tx, call, { ...held, now })
+      await appendEvents(tx, { threadId, events, now })
     }
     await closeCall(tx, held, { ...closing, holder })
     closed.push(call.id)

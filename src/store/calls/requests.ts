@@ -16,9 +16,10 @@ import type { Micros } from '../../protocol/time.js'
 
 /**
  * `early`: the result of a call arrived before the call requested it, and is kept until it does; `isDropped` is true if the
- * call ended without a request. `closed`: the call, run or thread of the request has ended, and answers are refused.
+ * call ended without a request. `closed`: the call, run or thread of the request has ended, and answers are refused. `expired`: nobody
+ * answered in time.
  */
-type RequestStatus = 'open' | 'early' | 'answered' | 'closed'
+type RequestStatus = 'open' | 'early' | 'answered' | 'closed' | 'expired'
 
 type Columns = {
   kind: 'approval' | 'call' | 'variables'
@@ -32,7 +33,7 @@ type Columns = {
 export type PendingRecord = Decoded<Selectable<Schema['pending']>, Columns>
 
 export type NewRequest = Pick<PendingRecord, 'thread_id' | 'id' | 'kind' | 'requested_at'> &
-  Partial<Pick<PendingRecord, 'call_id' | 'tool_name' | 'digest' | 'detail'>>
+  Partial<Pick<PendingRecord, 'call_id' | 'tool_name' | 'digest' | 'detail' | 'expires_at'>>
 
 const codec = rowCodec<Selectable<Schema['pending']>, Columns>({ json: ['detail', 'answer'] })
 
@@ -119,7 +120,7 @@ export async function requestsOfCall(
   return rows.map(requestFromRow)
 }
 
-/** A decision on a request; `answer` is a result, or the names of variables. */
+/** A decision on a request; `answer` is a result, the names of variables, or what a person changed and wants remembered. */
 export interface Decision {
   readonly threadId: string
   readonly id: string
@@ -145,7 +146,7 @@ export async function answerRequest(
   if (found === null) return 'unknown'
   const answerDigest = digest ?? digestOf([approved ?? null, reason ?? null, answer ?? null])
   if (found.status !== 'open') {
-    const isSame = found.status !== 'closed' && found.answer_digest === answerDigest
+    const isSame = !isEnded(found) && found.answer_digest === answerDigest
     return isSame && !(await isDropped(tx, found)) ? 'again' : 'refused'
   }
   await tx
@@ -163,6 +164,26 @@ export async function answerRequest(
     .where('id', '=', id)
     .execute()
   return 'answered'
+}
+
+/** Whether the request takes no answer any more, and never had one. */
+export function isEnded({ status }: Pick<PendingRecord, 'status'>): boolean {
+  return status === 'closed' || status === 'expired'
+}
+
+/** Marks a request as expired, if nobody has answered it. Returns whether nobody had. */
+export async function expireRequest(
+  tx: Writer,
+  { threadId, id }: { readonly threadId: string; readonly id: string },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('pending')
+    .set({ status: 'expired' })
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('status', '=', 'open')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
 }
 
 /** Selects requests of a thread: all, those of some calls, or some by their ids. */

@@ -106,16 +106,18 @@ interface StartedToolCall {
   readonly now: Micros
   /** Null: the row has it. */
   readonly decision: PermissionDecision | null
+  /** Those that a person gave; the message keeps what the model wrote. */
+  readonly arguments?: string
 }
 
 /** Records the time of the first start, and the decision that allowed it. */
 export async function startToolCall(
   tx: Writer,
-  { threadId, callId, now, decision }: StartedToolCall,
+  { threadId, callId, now, decision, ...changed }: StartedToolCall,
 ): Promise<void> {
   const starting = tx
     .updateTable('tool_calls')
-    .set(codec.toRow({ started_at: now, ...(decision === null ? {} : { decision }) }))
+    .set(codec.toRow({ started_at: now, ...changed, ...(decision === null ? {} : { decision }) }))
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .where('started_at', 'is', null)

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
+import type { Permissions } from '../../policy/permissions.js'
 import type { AttachmentRef, Message } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { noteChange } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
+import { readRules } from '../threads/run-permissions.js'
 import { pipeline } from '../transaction.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { NewMessage } from './message-row.js'
@@ -18,6 +20,14 @@ interface Delivery {
 
 export type ChangedMessage = Pick<Message, 'content' | 'silent' | 'metadata' | 'attachments'>
 
+interface Delivered {
+  readonly messages: readonly Message[]
+  /** The rules that all messages among the ids bring to their run, also those that were delivered before. */
+  readonly brought: readonly Permissions[]
+}
+
+const NOTHING: Delivered = { messages: [], brought: [] }
+
 /**
  * T3: gives each of these queued messages the next place in the transcript, in the order of `ids`, and returns those
  * messages. Skips ids that are unknown, of another thread, delivered, rejected or repeated.
@@ -25,17 +35,18 @@ export type ChangedMessage = Pick<Message, 'content' | 'silent' | 'metadata' | '
 export async function deliverMessages(
   tx: Writer,
   { threadId, ids, run, step, changed }: Delivery,
-): Promise<readonly Message[]> {
-  if (ids.length === 0) return []
-  const queued = await tx
+): Promise<Delivered> {
+  if (ids.length === 0) return NOTHING
+  const found = await tx
     .selectFrom('messages')
-    .select('id')
+    .select(['id', 'position', 'run_permissions'])
     .where('id', 'in', [...new Set(ids)])
     .where('thread_id', '=', threadId)
-    .where('position', 'is', null)
-    .where('status', '=', 'pending')
+    .where((where) => where.or([where('position', 'is not', null), where('status', '=', 'pending')]))
     .execute()
-  if (queued.length === 0) return []
+  const brought = found.flatMap((message) => readRules(message.run_permissions))
+  const queued = found.filter(({ position }) => position === null)
+  if (queued.length === 0) return { messages: [], brought }
   const open = new Set(queued.map((message) => message.id))
   const first = await allocatePositions(tx, threadId, open.size)
   const delivered: Message[] = []
@@ -57,7 +68,7 @@ export async function deliverMessages(
       .executeTakeFirstOrThrow()
     delivered.push(messageFromRow(row))
   }
-  return delivered
+  return { messages: delivered, brought }
 }
 
 function toChangedColumns(message: ChangedMessage | undefined) {

@@ -2,6 +2,8 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
 import { touchThread } from '../events.js'
 import type { Reader, Writer } from '../store.js'
+import { broughtColumn } from '../threads/run-permissions.js'
+import type { BroughtRules } from '../threads/run-permissions.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { MessageSender, NewMessage } from './message-row.js'
 
@@ -9,6 +11,8 @@ import type { MessageSender, NewMessage } from './message-row.js'
 export interface MessageDraft extends Omit<NewMessage, 'status' | 'run' | 'step'> {
   /** Digest of what the sender gave, so that the same id with other content is refused. */
   readonly digest: string
+  /** The rules that it brings to the run that takes it. @default none */
+  readonly brings?: BroughtRules | undefined
 }
 
 /**
@@ -56,6 +60,7 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
       ...messageToRow({ ...draft, createdAt, status: 'pending' }),
       position: null,
       digest: draft.digest,
+      run_permissions: broughtColumn(draft.brings),
     })
     .execute()
   await touchThread(tx, draft.threadId, draft.createdAt)

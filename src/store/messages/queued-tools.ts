@@ -14,6 +14,8 @@ import type { MessageSender, NewMessage } from './message-row.js'
 import { stageMessage } from './message-writes.js'
 import type { StageResult } from './message-writes.js'
 import { appendToolInvocation } from './status-line.js'
+import { narrowRun } from '../threads/run-permissions.js'
+import type { BroughtRules } from '../threads/run-permissions.js'
 import type { Micros } from '../../protocol/time.js'
 
 /** A tool call that no model made. */
@@ -27,6 +29,8 @@ interface QueuedTool {
   readonly side?: Side
   /** The call starts an immediate subagent. */
   readonly immediate?: true
+  /** The rules that it brings to the run in which it is made. @default none */
+  readonly brings?: BroughtRules | undefined
   readonly now: Micros
 }
 
@@ -44,7 +48,7 @@ export async function stageQueuedTool(tx: Writer, tool: QueuedTool): Promise<Sta
   }
   const { side = 'a' } = tool
   const message = messageOf(tool, side)
-  const staged = await stageMessage(tx, { ...message, digest })
+  const staged = await stageMessage(tx, { ...message, digest, brings: tool.brings })
   if (staged === 'staged') await insertCall(tx, tool, { messageId: message.id, run: 0, step: 0, side })
   return staged
 }
@@ -114,6 +118,12 @@ async function insertCall(
   ])
 }
 
+interface PlacedTool {
+  readonly events: readonly Fact[]
+  /** It brought rules to its run. */
+  readonly narrows: boolean
+}
+
 /**
  * T3: a queued tool starts. The message that holds it goes to the end of the transcript, behind a status line that names the
  * caller. Returns the events of both.
@@ -122,14 +132,15 @@ export async function placeQueuedTool(
   tx: Writer,
   { thread_id: threadId, id: callId, message_id: messageId, name: tool }: ToolCallRecord,
   { run, step, side, now }: StepOfCall & { readonly now: Micros },
-): Promise<readonly Fact[]> {
+): Promise<PlacedTool> {
   const scope = { runId: runIdOf(run), stepId: stepIdOf(run, step) }
   await adoptToolCall(tx, { threadId, callId, run, step, side })
   const line = { threadId, run, step, scope, now, tool, toolCallId: callId }
   const status = await appendToolInvocation(tx, line)
-  const delivered = await deliverMessages(tx, { threadId, ids: [messageId], run, step })
-  const created = delivered.map(({ id, role }) =>
+  const { messages, brought } = await deliverMessages(tx, { threadId, ids: [messageId], run, step })
+  await narrowRun(tx, { threadId, number: run }, brought)
+  const created = messages.map(({ id, role }) =>
     fact('message.created', { role }, { ...scope, messageId: id }),
   )
-  return [status, ...created]
+  return { events: [status, ...created], narrows: brought.length > 0 }
 }

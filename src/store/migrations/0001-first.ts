@@ -105,6 +105,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       digest: 'text',
       // W3C trace context of the sender: a step is a part of the trace of the message that it takes.
       traceparent: 'text?',
+      // Rules for the run that takes the message.
+      run_permissions: 'text?',
     },
     // Ids of senders are unique within a thread: the same id in another thread neither collides nor reveals that it exists.
     key: ['thread_id', 'id'],
@@ -172,6 +174,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       context: 'text',
       // Copied from the message that began the run, so that all steps belong to one trace.
       traceparent: 'text?',
+      permissions: 'text?',
     },
     key: ['thread_id', 'number'],
   },
@@ -275,8 +278,28 @@ const TABLES: Readonly<Record<string, Table>> = {
       reason: 'text?',
       answer: 'text?',
       answer_digest: 'text?',
+      expires_at: 'big?',
     },
     key: ['thread_id', 'id'],
+  },
+  grants: {
+    columns: {
+      id: 'text',
+      subject: 'text',
+      thread_id: 'text?',
+      account: 'text?',
+      user_id: 'text?',
+      tool_name: 'text',
+      capabilities: 'text?',
+      arguments_digest: 'text?',
+      given_in: 'text',
+      request_id: 'text',
+      granted_by: 'text?',
+      created_at: 'big',
+      expires_at: 'big?',
+      revoked_at: 'big?',
+    },
+    key: ['id'],
   },
   effects: {
     columns: {
@@ -331,6 +354,11 @@ const TABLES: Readonly<Record<string, Table>> = {
     },
     key: ['name'],
   },
+  // An empty text stands for no account, and for no user.
+  owner_permissions: {
+    columns: { account: 'text', user_id: 'text', permissions: 'text', updated_at: 'big' },
+    key: ['account', 'user_id'],
+  },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
@@ -371,6 +399,11 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
     index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
     index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
+    // A call that a person would be asked about looks for those of its thread, tree and user.
+    index('grants_by_subject', 'grants', ['subject', 'id']),
+    // The deletion of a thread deletes them, and operators list those of an account.
+    index('grants_by_thread', 'grants', ['thread_id']),
+    index('grants_by_account', 'grants', ['account', 'id']),
     index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
     // Each start of a process checks whether it has the keys of all secrets.
     index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),

@@ -75,6 +75,7 @@ const OWNED = {
   deltas: 'id',
   stops: 'id',
   pending: 'id',
+  grants: 'id',
   effects: 'id',
   variables: 'name',
   boundaries: 'id',

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
+import type { Permissions } from '../../policy/permissions.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
@@ -32,14 +34,18 @@ type Columns = {
   usage: RunUsage | null
   session: SessionEnd | null
   context: JsonObject
+  permissions: Permissions | null
 }
 
 export type RunRecord = Decoded<Selectable<Schema['runs']>, Columns>
 
 /** Columns that are left out have the values of a run that just started. */
-type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> & Partial<RunRecord>
+type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started_at'> &
+  Partial<Omit<RunRecord, 'permissions'>>
 
-const codec = rowCodec<Selectable<Schema['runs']>, Columns>({ json: ['usage', 'session', 'context'] })
+const codec = rowCodec<Selectable<Schema['runs']>, Columns>({
+  json: ['usage', 'session', 'context', 'permissions'],
+})
 
 /** Names a run of a thread. */
 export interface RunKey {
@@ -47,11 +53,23 @@ export interface RunKey {
   readonly number: number
 }
 
-/** Returns false, and changes nothing, if the run exists. */
+/** Triggers of runs that go on with what an earlier run has left undone, without a message that could bring rules. */
+const CONTINUING: readonly string[] = ['continue', 'variables']
+
+/** The column of the rules with which a run begins. */
+function firstRules({ thread_id: threadId, number, trigger_kind: trigger }: NewRun) {
+  if (!CONTINUING.includes(trigger)) return null
+  return sql<
+    string | null
+  >`(select permissions from runs where thread_id = ${threadId} and number < ${number} order by number desc limit 1)`
+}
+
+/** Returns false, and changes nothing, if the run exists. A run that continues another one has its rules. */
 export async function insertRun(tx: Writer, run: NewRun): Promise<boolean> {
+  const row = codec.toRow({ steps: 0, waited: 0, context: {}, ...run })
   const result = await tx
     .insertInto('runs')
-    .values(codec.toRow({ steps: 0, waited: 0, context: {}, ...run }))
+    .values({ ...row, permissions: firstRules(run) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n

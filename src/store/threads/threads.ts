@@ -1,5 +1,7 @@
 import type { Selectable } from 'kysely'
-import type { ThreadPermissions } from '../../policy/judge.js'
+import { storedPermissions } from '../../policy/judge.js'
+import type { StoredPermissions, ThreadPermissions } from '../../policy/judge.js'
+import type { Permissions } from '../../policy/permissions.js'
 import type { Side } from '../../protocol/plan.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -85,17 +87,62 @@ const STEP_COLUMNS = [
   'depth',
   'last_activity_at',
   'terminate_requested_at',
-  'permissions',
 ] as const
 
 export type ThreadOfStep = Pick<ThreadRecord, (typeof STEP_COLUMNS)[number]>
 
 export async function findThreadForStep(db: Reader, id: string): Promise<ThreadOfStep | null> {
   const row = await db.selectFrom('threads').select(STEP_COLUMNS).where('id', '=', id).executeTakeFirst()
+  return row ?? null
+}
+
+export interface ThreadOfCall extends ThreadOfStep {
+  readonly permissions: StoredPermissions
+}
+
+/** As `findThreadForStep`, with all permissions that the store has for a call of the run, in one statement by keys. */
+export async function findThreadForCall(
+  db: Reader,
+  { threadId, run }: { readonly threadId: string; readonly run: number },
+): Promise<ThreadOfCall | null> {
+  const row = await db
+    .selectFrom('threads')
+    .select(STEP_COLUMNS)
+    .select((thread) => [
+      'permissions as thread',
+      thread
+        .selectFrom('owner_permissions as owner')
+        .select('owner.permissions')
+        .whereRef('owner.account', '=', 'threads.account')
+        .where('owner.user_id', '=', '')
+        .as('account'),
+      thread
+        .selectFrom('owner_permissions as owner')
+        .select('owner.permissions')
+        .where('owner.account', '=', thread.fn.coalesce('threads.account', thread.val('')))
+        .whereRef('owner.user_id', '=', 'threads.user_id')
+        .as('user'),
+      thread
+        .selectFrom('runs')
+        .select('runs.permissions')
+        .whereRef('runs.thread_id', '=', 'threads.id')
+        .where('runs.number', '=', run)
+        .as('run'),
+    ])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
   if (row === undefined) return null
-  const { permissions } = row
-  // Written by `insertThread`: the store's boundary.
-  return { ...row, permissions: permissions === null ? null : (JSON.parse(permissions) as ThreadPermissions) }
+  const { account, user, thread, run: ofRun, ...step } = row
+  const found = {
+    ...{ account: readJson<Permissions>(account), user: readJson<Permissions>(user) },
+    ...{ thread: readJson<ThreadPermissions>(thread), run: readJson<Permissions>(ofRun) },
+  }
+  return { ...step, permissions: storedPermissions(found) }
+}
+
+/** Columns that this store has written: its boundary. */
+function readJson<Value>(text: string | null): Value | null {
+  return text === null ? null : (JSON.parse(text) as Value)
 }
 
 /** Returns false if there is no such thread. */

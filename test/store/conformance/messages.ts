@@ -143,14 +143,14 @@ export function messageConformance(withStore: WithStore): void {
       for (const id of ['a', 'b', 'c']) await stage(store, draft(id))
       await stage(store, draft('foreign', { threadId: 'other' }))
       const first = await deliver(store, ['c', 'nobody', 'foreign', 'a', 'c'])
-      expect(first.map((message) => [message.id, message.position, message.status])).toEqual([
+      expect(first.messages.map((message) => [message.id, message.position, message.status])).toEqual([
         ['c', 1, 'completed'],
         ['a', 2, 'completed'],
       ])
       const second = await deliver(store, ['a', 'b', 'c'])
-      expect(second.map((message) => [message.id, message.position])).toEqual([['b', 3]])
-      expect(await deliver(store, ['a', 'b', 'c'])).toEqual([])
-      expect(await deliver(store, [])).toEqual([])
+      expect(second.messages.map((message) => [message.id, message.position])).toEqual([['b', 3]])
+      expect((await deliver(store, ['a', 'b', 'c'])).messages).toEqual([])
+      expect((await deliver(store, [])).messages).toEqual([])
       expect((await store.read((db) => findThread(db, 't')))?.last_position).toBe(3)
     }),
   )
@@ -164,7 +164,7 @@ export function messageConformance(withStore: WithStore): void {
       const rejected = await store.write((tx) => rejectUndelivered(tx, 't'))
       expect(rejected.toSorted()).toEqual(['a', 'c'])
       expect(await store.write((tx) => rejectUndelivered(tx, 't'))).toEqual([])
-      expect(await deliver(store, ['a', 'c'])).toEqual([])
+      expect((await deliver(store, ['a', 'c'])).messages).toEqual([])
       expect((await store.read((db) => findMessage(db, 't', 'a')))?.status).toBe('rejected')
       expect((await store.read((db) => findMessage(db, 't', 'b')))?.status).toBe('completed')
     }),
@@ -243,7 +243,7 @@ export function messageConformance(withStore: WithStore): void {
       expect(await store.write((tx) => turnIntoToolResult(tx, { ...result, threadId: 'no' }))).toBeNull()
       expect(await store.write((tx) => turnIntoToolResult(tx, result))).toBe(1)
       expect(await store.write((tx) => turnIntoToolResult(tx, { ...result, content: 'x' }))).toBeNull()
-      expect(await deliver(store, ['report'])).toEqual([])
+      expect((await deliver(store, ['report'])).messages).toEqual([])
       expect(await store.read((db) => readTranscript(db, 't'))).toMatchObject([
         {
           id: 'report',

@@ -26,7 +26,7 @@ export function removalConformance(withStore: WithStore): void {
       const delivered = await store.write((tx) =>
         deliverMessages(tx, { threadId: 't', ids: ['m', 'n'], run: 1, step: 1 }),
       )
-      expect(delivered.map(({ id }) => id)).toEqual(['n'])
+      expect(delivered.messages.map(({ id }) => id)).toEqual(['n'])
       expect(await store.read((db) => findMessage(db, 't', 'm'))).toMatchObject({ status: 'removed' })
       expect(await remove(store, 'n')).toBe('begun')
       const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))

@@ -74,6 +74,7 @@ export function runConformance(withStore: WithStore): void {
         error: null,
         context: {},
         traceparent: null,
+        permissions: null,
       })
     }),
   )

@@ -1,0 +1,256 @@
+/**
+ * The request for the approval of a call.
+ * Owns: its row and what a person is shown, its end by time, and what an answer says: yes, no, other arguments, a result in the
+ * tool's place.
+ * Does not own: whether a person is asked, and whether the call may begin then (`permission.ts`); who may answer (`policy/approval.ts`),
+ * which `respond` checks.
+ * Invariants:
+ * - The row holds the digest of the arguments that were shown; other arguments need a new request, or are those that the person gave.
+ * - A bare update from Temporal's command line names no person, so it cannot answer where the rule asks for one.
+ */
+import { combineApprovalRules, isRestricted } from '../../policy/approval.js'
+import { approvalDetailOf } from '../../policy/approval-detail.js'
+import type { ApprovalAnswer, Question } from '../../policy/approval-detail.js'
+import { redactFields } from '../../policy/redact-fields.js'
+import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
+import type { ActionDecision } from '../../protocol/event-codes.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { toMicros, toMillisAfter } from '../../protocol/time.js'
+import { isObject } from '../../protocol/values.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import {
+  answerRequest,
+  expireRequest,
+  findRequest,
+  insertRequest,
+  requestsOfCall,
+} from '../../store/calls/requests.js'
+import type { PendingRecord } from '../../store/calls/requests.js'
+import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { digestOf } from '../../store/digest.js'
+import type { Store, Writer } from '../../store/store.js'
+import { callScope, microseconds } from '../scope.js'
+import type { HeldInput } from '../scope.js'
+
+/**
+ * The response that a call waited for. The row of the request holds the decision; `approved` is only the claim of a bare
+ * update.
+ */
+export type CallResponse = NonNullable<ExecuteToolInput['response']>
+
+function answerIn({ answer }: Pick<PendingRecord, 'answer'>): ApprovalAnswer {
+  // Written by `respond`: the store's boundary.
+  return isObject(answer) ? (answer as ApprovalAnswer) : {}
+}
+
+/** The arguments of a call as text: those that a person gave in the answer that the call waited for, else those of its row. */
+export async function argumentsToRun(
+  store: Store,
+  {
+    threadId,
+    response,
+  }: Pick<HeldInput, 'threadId'> & { readonly response?: CallResponse | null | undefined },
+  row: Pick<ToolCallRecord, 'arguments'>,
+): Promise<Pick<ToolCallRecord, 'arguments'> & { readonly isChanged: boolean }> {
+  const request =
+    response == null ? null : await store.read((db) => findRequest(db, threadId, response.requestId))
+  const given = request?.approved === true ? answerIn(request).arguments : undefined
+  return {
+    arguments: given === undefined ? row.arguments : JSON.stringify(given),
+    isChanged: given !== undefined,
+  }
+}
+
+/** What was decided about the call by the answer to its newest request. */
+type StoredAnswer =
+  | { readonly kind: 'waits'; readonly answer: PendingAnswer }
+  | {
+      readonly kind: 'approved'
+      readonly requestId: string
+      readonly by: string | null
+      readonly reason: string | null
+      readonly arguments?: JsonObject
+      /** The model's arguments are no longer those that were shown. */
+      readonly isOutdated: boolean
+      /** Requests that the call has made. */
+      readonly requested: number
+    }
+  | {
+      readonly kind: 'denied'
+      readonly requestId: string
+      readonly by: string | null
+      readonly reason: string | null
+      /** Nobody has answered in time. */
+      readonly isExpired: boolean
+      readonly result?: JsonObject
+    }
+
+interface Answering {
+  readonly input: HeldInput
+  readonly response: CallResponse | null
+  readonly row: ToolCallRecord
+}
+
+/** Reads the answer to the newest request of a call; null: it was never asked about. */
+export async function readStoredAnswer(
+  tx: Writer,
+  { input: { threadId, callId }, response, row }: Answering,
+): Promise<StoredAnswer | null> {
+  const requests = (await requestsOfCall(tx, threadId, callId)).filter(({ kind }) => kind === 'approval')
+  const requested = requests.length
+  const request = requests.find(({ id }) => id === approvalId(callId, requested))
+  if (request === undefined) return null
+  // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
+  const goesOn = response?.requestId === request.id
+  const approved = goesOn ? decisionOf(request, response.approved) : null
+  const { reason, id: requestId } = request
+  if (approved === null) {
+    if (!goesOn || response.expired !== true || request.status === 'answered')
+      return { kind: 'waits', answer: approvalAnswer(request) }
+    return { kind: 'denied', requestId, by: null, reason: null, isExpired: true }
+  }
+  const by = request.status === 'open' ? COMMAND_LINE : request.answered_by
+  const given = answerIn(request)
+  if (!approved) {
+    const { result } = given
+    return {
+      kind: 'denied',
+      requestId,
+      by,
+      reason,
+      isExpired: false,
+      ...(result !== undefined && { result }),
+    }
+  }
+  const isOutdated = given.arguments === undefined && request.digest !== digestOf(argumentsOf(row))
+  const changed = given.arguments === undefined ? {} : { arguments: given.arguments }
+  return { kind: 'approved', requestId, by, reason, isOutdated, requested, ...changed }
+}
+
+/** The decision in the row, else that of a bare update; null without either. */
+function decisionOf(request: PendingRecord, claimed: boolean | undefined): boolean | null {
+  const { status, approved } = request
+  if (status === 'open') return isRestrictedRequest(request) ? null : (claimed ?? null)
+  // Only an explicit approval allows the call.
+  return status === 'answered' && approved === true
+}
+
+function isRestrictedRequest(request: PendingRecord): boolean {
+  const { approval } = approvalDetailOf(request) ?? { approval: combineApprovalRules([]) }
+  return isRestricted(approval)
+}
+
+/** `approval_<call>` for the first request, `approval_<call>_2` for the second, and so on. */
+function approvalId(callId: string, number: number): string {
+  return number === 1 ? `approval_${callId}` : `approval_${callId}_${number}`
+}
+
+function approvalAnswer({ id, expires_at: until }: Pick<PendingRecord, 'id' | 'expires_at'>): PendingAnswer {
+  return {
+    type: 'pending',
+    requestId: id,
+    kind: 'approval',
+    status: 'waiting_permission',
+    next: 'execute',
+    ...(until === null ? {} : { expiresAt: toMillisAfter(until) }),
+  }
+}
+
+/** The arguments as the model wrote them. Broken JSON never reaches this point: nothing is judged then. */
+export function argumentsOf({ arguments: text }: Pick<ToolCallRecord, 'arguments'>): JsonValue {
+  return text.trim() === '' ? {} : (JSON.parse(text) as JsonValue)
+}
+
+interface Asked {
+  readonly input: HeldInput
+  readonly row: ToolCallRecord
+  readonly question: Question
+  readonly requester: string | null
+  /** Of the request, from 1. */
+  readonly number: number
+}
+
+interface Requested {
+  readonly answer: PendingAnswer
+  /** Null: an earlier attempt has made the request. */
+  readonly required: Fact | null
+}
+
+/** Makes the request, in the transaction that would have begun the call. */
+export async function requestApproval(
+  tx: Writer,
+  { input, row, question, requester, number }: Asked,
+): Promise<Requested> {
+  const { threadId, callId } = input
+  const id = approvalId(callId, number)
+  const now = microseconds(input)
+  const { expiresIn } = question.approval
+  const expires_at = expiresIn === undefined ? null : now + toMicros(expiresIn)
+  const isNew = await insertRequest(tx, {
+    ...{ thread_id: threadId, id, kind: 'approval', call_id: callId, tool_name: row.name },
+    ...{
+      digest: digestOf(argumentsOf(row)),
+      detail: toDetail(question, requester),
+      requested_at: now,
+      expires_at,
+    },
+  })
+  const payload = { requestId: id, kind: 'approval', toolName: row.name } as const
+  const required = isNew ? fact('action.required', payload, callScope(input)) : null
+  return { answer: approvalAnswer({ id, expires_at }), required }
+}
+
+function toDetail({ arguments: args, preview, ...question }: Question, requester: string | null): JsonObject {
+  const hidden = preview?.map((part) => (part.type === 'json' ? { ...part, value: shown(part.value) } : part))
+  const detail = {
+    ...question,
+    arguments: shown(args),
+    ...(hidden !== undefined && { preview: hidden }),
+    requester,
+  }
+  return detail as unknown as JsonObject
+}
+
+/** The nesting of a model's arguments is unbounded (T10). */
+function shown(args: JsonValue): JsonValue {
+  try {
+    return redactFields(args)
+  } catch (error) {
+    if (error instanceof RangeError) return 'They are nested too deep to be shown.'
+    throw error
+  }
+}
+
+/** The recorded decider of a bare update from Temporal's command line, for which no client wrote the row. */
+const COMMAND_LINE = 'cli'
+
+/**
+ * Stores a decision that only an update or the end of the time carried, and returns the event of the decision. It runs once, when
+ * the call goes on.
+ */
+export async function resolveRequest(
+  tx: Writer,
+  input: HeldInput,
+  { requestId, approved, expired }: CallResponse,
+): Promise<readonly Fact[]> {
+  const { threadId } = input
+  if (approved !== undefined)
+    // A decision that the row already holds stays as it is.
+    await answerRequest(tx, {
+      ...{ threadId, id: requestId, approved, by: COMMAND_LINE },
+      now: microseconds(input),
+    })
+  if (expired === true) await expireRequest(tx, { threadId, id: requestId })
+  const request = await findRequest(tx, threadId, requestId)
+  if (request === null || request.status === 'open') return []
+  const { kind, answered_by: by } = request
+  const payload = { requestId, kind, decision: resolutionOf(request), by }
+  return [fact('action.resolved', payload, callScope(input))]
+}
+
+function resolutionOf({ approved, status, answer }: PendingRecord): ActionDecision {
+  if (status === 'expired') return 'expired'
+  if (approved === null || (!approved && answer !== null)) return 'answered'
+  return approved ? 'approved' : 'denied'
+}

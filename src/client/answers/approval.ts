@@ -1,0 +1,150 @@
+/**
+ * The answer of a person to a request for an approval, before it is stored.
+ * Owns: the check of who answers, of changed arguments, and of what is to be remembered.
+ * Does not own: the form of an answer (`check-answer.ts`), and its way to the workflow (`respond.ts`).
+ * Invariant: an answer that is refused leaves the request open, and nothing of it is stored.
+ */
+import { z } from 'zod'
+
+import { answererProblem } from '../../policy/approval.js'
+import type { Caller } from '../../policy/approval.js'
+import { approvalDetailOf } from '../../policy/approval-detail.js'
+import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
+import { restoreFields } from '../../policy/redact-fields.js'
+import { ApprovalForbiddenError, MessageRejectedError } from '../../protocol/errors.js'
+import { nowMicros, toMicros } from '../../protocol/time.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { insertGrant } from '../../store/calls/grants.js'
+import type { Decision, PendingRecord } from '../../store/calls/requests.js'
+import { findToolCall } from '../../store/calls/tool-calls.js'
+import { digestOf } from '../../store/digest.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { requireThread } from '../client-context.js'
+import type { checkAnswer, Remember } from './check-answer.js'
+
+type CheckedApproval = Extract<ReturnType<typeof checkAnswer>, { readonly kind: 'approval' }>
+
+interface Answerer {
+  readonly caller: Caller | undefined
+  /** As the answer names who decided. */
+  readonly by: string | undefined
+}
+
+/**
+ * Returns who answers, as the row names them.
+ * @throws ApprovalForbiddenError where the rule wants somebody else; MessageRejectedError for another name than the caller's
+ */
+export function checkAnswerer(request: PendingRecord, { caller, by }: Answerer): string | undefined {
+  const { thread_id: threadId, id } = request
+  const user = caller?.user
+  if (by !== undefined && user !== undefined && by !== user)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected no "by", or the user of the caller, got another one: "${by}".`,
+    )
+  const detail = approvalDetailOf(request)
+  const problem = detail === null ? undefined : answererProblem(detail.approval, caller, detail.requester)
+  if (problem !== undefined) throw new ApprovalForbiddenError(threadId, id, problem)
+  return user ?? by
+}
+
+/**
+ * Makes the decision of an approval, and stores what is to be remembered if the decision is a new one.
+ * @throws MessageRejectedError for arguments that do not fit, and for what cannot be remembered
+ */
+export async function approvalDecision(
+  tx: Writer,
+  request: PendingRecord,
+  { kind: _kind, arguments: changed, remember, ...decision }: CheckedApproval,
+): Promise<Omit<Decision, 'now'>> {
+  const { thread_id: threadId, id } = request
+  const given = {
+    ...(changed !== undefined && { arguments: changed }),
+    ...(remember !== undefined && { remember }),
+  }
+  // Of what was given: where fields are hidden, it differs from what is stored.
+  const digest = digestOf([
+    decision.approved,
+    decision.reason ?? null,
+    Object.keys(given).length === 0 ? null : (given as JsonObject),
+  ])
+  const made = { threadId, id, ...decision, digest }
+  if (request.status !== 'open') return made
+  const args = changed === undefined ? undefined : await checkChanged(tx, request, changed)
+  if (remember !== undefined) await writeGrant(tx, request, { remember, args, by: decision.by })
+  const answer: ApprovalAnswer = args === undefined ? {} : { arguments: args }
+  return { ...made, ...(args !== undefined && { answer: answer as JsonObject }) }
+}
+
+async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObject): Promise<JsonObject> {
+  const { thread_id: threadId, id } = request
+  const detail = approvalDetailOf(request)
+  if (detail === null || detail.kind !== 'tool')
+    throw new MessageRejectedError(
+      threadId,
+      `Expected no "arguments" for request "${id}", which is not about a tool.`,
+    )
+  const args = restoreFields(changed, await originalOf(db, request)) as JsonObject
+  const problem = schemaProblem(detail, args)
+  if (problem === undefined) return args
+  throw new MessageRejectedError(
+    threadId,
+    `Expected "arguments" that fit the schema of "${request.tool_name ?? ''}", got others: ${problem}. The request stays open.`,
+  )
+}
+
+async function originalOf(
+  db: Reader,
+  { thread_id: threadId, call_id: callId }: PendingRecord,
+): Promise<JsonValue> {
+  const call = callId === null ? null : await findToolCall(db, threadId, callId)
+  const text = call?.arguments.trim() ?? ''
+  return text === '' ? {} : (JSON.parse(text) as JsonValue)
+}
+
+/** The worker checks them again by the tool's own schema, which may demand more than its JSON schema says. */
+function schemaProblem({ schema }: ApprovalDetail, args: JsonObject): string | undefined {
+  if (schema === undefined) return Object.keys(args).length === 0 ? undefined : 'the tool has no arguments'
+  const parsed = z.fromJSONSchema(schema as never).safeParse(args)
+  return parsed.error?.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')
+}
+
+interface Remembering {
+  readonly remember: Remember
+  /** Those that the person gave. */
+  readonly args: JsonObject | undefined
+  readonly by: string | undefined
+}
+
+async function writeGrant(
+  tx: Writer,
+  request: PendingRecord,
+  { remember, args, by }: Remembering,
+): Promise<void> {
+  const { thread_id: threadId, id, call_id: callId, tool_name: toolName } = request
+  const call = callId === null ? null : await findToolCall(tx, threadId, callId)
+  const capabilities = call?.decision?.capabilities ?? []
+  const { what = capabilities.length > 0 ? 'capabilities' : 'arguments', expiresIn } = remember
+  if (what === 'capabilities' && capabilities.length === 0)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected "remember" with what: "arguments" for request "${id}", because "${toolName ?? ''}" needs no capabilities.`,
+    )
+  const now = nowMicros()
+  const isKept = await insertGrant(tx, await requireThread(tx, threadId), {
+    id: `${threadId}:${id}`,
+    scope: remember.for,
+    tool_name: toolName ?? '',
+    capabilities: what === 'capabilities' ? capabilities : null,
+    arguments_digest: what === 'arguments' ? digestOf(args ?? (await originalOf(tx, request))) : null,
+    request_id: id,
+    granted_by: by ?? null,
+    created_at: now,
+    expires_at: expiresIn === undefined ? null : now + toMicros(expiresIn),
+  })
+  if (!isKept)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected "remember" for "thread" or "tree", because the thread "${threadId}" has no user.`,
+    )
+}

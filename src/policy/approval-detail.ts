@@ -1,0 +1,46 @@
+/**
+ * What the row of a request for an approval holds: what a person is shown, who may answer, and what they have given.
+ */
+import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
+import type { ActionKind } from './action.js'
+import type { CombinedApproval } from './approval.js'
+import type { PreviewPart } from './preview.js'
+
+/** What a person is shown who is asked, and who may answer. */
+export interface Question {
+  readonly kind: ActionKind
+  /** Those of a tool are checked; those of anything else are as they were written. */
+  readonly arguments: JsonValue
+  readonly description?: string
+  /** The JSON schema of the arguments of a tool, for a form. */
+  readonly schema?: JSONSchema7
+  readonly preview?: readonly PreviewPart[]
+  readonly approval: CombinedApproval
+}
+
+/** The JSON in the row of a request for an approval; secret fields of its arguments are hidden. */
+export interface ApprovalDetail extends Question {
+  /** The user for whom the thread works. */
+  readonly requester: string | null
+}
+
+/** The detail of a request; null for one of another kind. */
+export function approvalDetailOf({
+  kind,
+  detail,
+}: {
+  readonly kind: string
+  readonly detail: JsonObject | null
+}): ApprovalDetail | null {
+  // Written by `requestApproval`: the store's boundary.
+  return kind === 'approval' && detail !== null ? (detail as unknown as ApprovalDetail) : null
+}
+
+/** What a person has given with an answer, beyond a yes or no: the JSON in the row of the request. */
+export interface ApprovalAnswer {
+  /** In the place of those that the model wrote. */
+  readonly arguments?: JsonObject
+  /** A `ToolResult` in the tool's place, for a call that is not made. */
+  readonly result?: JsonObject
+}

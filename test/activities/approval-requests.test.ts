@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+
+import { readStoredAnswer, requestApproval } from '../../src/activities/tool/approval-request.js'
+import type { CallResponse } from '../../src/activities/tool/approval-request.js'
+import { approvalDecision, checkAnswerer } from '../../src/client/answers/approval.js'
+import type { CombinedApproval } from '../../src/policy/approval.js'
+import { ApprovalForbiddenError } from '../../src/index.js'
+import type { JsonValue } from '../../src/protocol/values.js'
+import { findRequest } from '../../src/store/calls/requests.js'
+import { findToolCall } from '../../src/store/calls/tool-calls.js'
+import { NOW, withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
+
+const ID = 'approval_call_1_1_0'
+
+/** A call of `pay` that was asked about. */
+async function asked(
+  desk: ActivityDesk,
+  { args = { amount: 5 }, approval = {} }: { args?: JsonValue; approval?: CombinedApproval } = {},
+) {
+  const input = await desk.call('pay', { amount: 5 })
+  const { threadId, callId } = input
+  const row = await desk.store.read((db) => findToolCall(db, threadId, callId))
+  if (row === null) throw new Error('Expected a call.')
+  const question = { kind: 'tool', arguments: args, approval } as const
+  const ask = () =>
+    desk.store.write((tx) => requestApproval(tx, { input, row, question, requester: 'ann', number: 1 }))
+  const read = (response: CallResponse | null, changed = row) =>
+    desk.store.write((tx) => readStoredAnswer(tx, { input, response, row: changed }))
+  return { row, ask, read, made: await ask() }
+}
+
+describe('a request', () => {
+  test('is made once, and says until when it waits', () =>
+    withDesk({}, async (desk) => {
+      const { made, ask } = await asked(desk, { approval: { expiresIn: 5_000 } })
+      expect(made.answer).toMatchObject({ type: 'pending', requestId: ID, expiresAt: NOW + 5_000 })
+      expect(made.required?.type).toBe('action.required')
+      expect(await ask()).toEqual({ ...made, required: null })
+    }))
+
+  test('T10 of arguments that are nested too deep shows that', () =>
+    withDesk({}, async (desk) => {
+      let deep: JsonValue = 1
+      for (let level = 0; level < 100_000; level += 1) deep = [deep]
+      await asked(desk, { args: deep })
+      expect((await desk.request(ID))?.detail).toMatchObject({
+        arguments: 'They are nested too deep to be shown.',
+      })
+    }))
+})
+
+describe('the answer to a request', () => {
+  const goesOn = { requestId: ID } as const
+
+  test('is waited for: without the response of the workflow a decision in the row says nothing', () =>
+    withDesk({}, async (desk) => {
+      const { read } = await asked(desk)
+      expect(await read(goesOn)).toMatchObject({ kind: 'waits' })
+      await desk.decide(ID, { approved: true, by: 'ben' })
+      expect(await read(null)).toMatchObject({ kind: 'waits' })
+      expect(await read(goesOn)).toMatchObject({ kind: 'approved', by: 'ben', isOutdated: false })
+    }))
+
+  test('that came before the end of the time counts, whatever the timer says', () =>
+    withDesk({}, async (desk) => {
+      const { read } = await asked(desk, { approval: { expiresIn: 5 } })
+      expect(await read({ ...goesOn, expired: true })).toMatchObject({ kind: 'denied', isExpired: true })
+      await desk.decide(ID, { approved: true })
+      expect(await read({ ...goesOn, expired: true })).toMatchObject({ kind: 'approved' })
+    }))
+
+  test('is for the arguments that were shown, or for those that the person gave', () =>
+    withDesk({}, async (desk) => {
+      const { read, row } = await asked(desk)
+      await desk.decide(ID, { approved: true })
+      const other = { ...row, arguments: '{"amount":6}' }
+      expect(await read(goesOn, other)).toMatchObject({ kind: 'approved', isOutdated: true, requested: 1 })
+    }))
+
+  test('of the command line counts where everybody may answer, and nowhere else', () =>
+    withDesk({}, async (desk) => {
+      const { read } = await asked(desk)
+      expect(await read({ ...goesOn, approved: false })).toMatchObject({ kind: 'denied', by: 'cli' })
+    }))
+
+  test('of somebody else than the rule wants is refused before it is stored', () =>
+    withDesk({}, async (desk) => {
+      const { read } = await asked(desk, { approval: { fourEyes: true } })
+      expect(await read({ ...goesOn, approved: true })).toMatchObject({ kind: 'waits' })
+      const request = await desk.store.read((db) => findRequest(db, 't', ID))
+      if (request === null) throw new Error('Expected a request.')
+      const answer = (user: string) =>
+        checkAnswerer(request, { caller: { account: null, user }, by: undefined })
+      expect(() => answer('ann')).toThrow(ApprovalForbiddenError)
+      expect(answer('ben')).toBe('ben')
+      const decision = await desk.store.write((tx) =>
+        approvalDecision(tx, request, { kind: 'approval', approved: true, by: 'ben', arguments: {} }),
+      )
+      expect(decision).toMatchObject({ approved: true, by: 'ben', answer: { arguments: {} } })
+    }))
+})
