@@ -34,6 +34,7 @@ const CODES = [
   'RequestKind',
   'ActionDecision',
   'EffectFailureCode',
+  'HookDecision',
   'HookFailureCode',
   'WarningCode',
 ] as const
@@ -55,7 +56,8 @@ export function eventsPage(): string {
   const sources = FILES.map((name) => createSource(name))
   const [table] = sources
   if (table === undefined) throw new Error('Expected the event table')
-  const joined = new Map(table.members('JoinedPayloads').map((member) => [member.name, member.fields()]))
+  const payloads = find(sources, 'JoinedPayloads')
+  const joined = new Map(payloads.members('JoinedPayloads').map((member) => [member.name, member.fields()]))
   const open = new Map(table.members('OpenFields').map(({ name, type }) => [name, type]))
   const events = table.members('EventPayloads').map(({ name, comment, fields }) =>
     eventSection(name, {

@@ -27,7 +27,19 @@ export { StoreError } from './store/store-error.js'
 
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
 export type { EffectDefinition } from './definitions/effect.js'
-export type { AnyHook, HookDefinition, HookPoint, HookPoints, HookedCall } from './definitions/hook.js'
+export type {
+  AnyHook,
+  AskedBecause,
+  HookAnswer,
+  HookDefinition,
+  HookOpinion,
+  HookPoint,
+  HookPoints,
+  HookedCall,
+  JudgedCall,
+  RunContinuation,
+  RunEnding,
+} from './definitions/hook.js'
 export type {
   LanguageModelProvider,
   ModelCapabilities,

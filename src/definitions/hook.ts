@@ -1,4 +1,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
+import type { Action } from '../policy/action.js'
+import type { PermissionDecision, PermissionMode } from '../policy/judge.js'
+import type { Effect } from '../policy/permissions.js'
 import type { Message } from '../protocol/message.js'
 import type { MessageUpdates, ThreadState } from './thread-state.js'
 import type { ToolResult } from './tool-result.js'
@@ -8,6 +11,50 @@ export interface HookedCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
+}
+
+/** A call that would begin, for the hooks that decide about it. */
+export interface JudgedCall extends Action {
+  readonly run: number
+  readonly step: number
+  /** Of the thread, else of the worker. */
+  readonly mode: PermissionMode
+  /** False: nobody can be asked in this thread. */
+  readonly interactive: boolean
+}
+
+/** What a hook says about a call. Without an effect it says nothing. */
+export interface HookOpinion {
+  /** It can make the effect of rules, tool and policy stricter, and never weaker. */
+  readonly effect: Effect
+  /** Stands in the record; the model reads it if the call is denied. */
+  readonly reason?: string
+}
+
+/** The answer of a hook in the place of a person. */
+export interface HookAnswer {
+  readonly effect: 'allow' | 'deny'
+  /** Stands in the record; the model reads it if the call is denied. */
+  readonly reason?: string
+}
+
+/** Why a person is to be asked. */
+export type AskedBecause = Pick<PermissionDecision, 'source' | 'reason' | 'rules'>
+
+/** The end of a run that would come by itself. */
+export interface RunEnding {
+  readonly run: number
+  readonly step: number
+  /** Which condition is met: the model has answered without a call, or the stop tool has. */
+  readonly reason: 'stop_on_response' | 'stop_tool'
+  /** What was said last: the answer, or the words of the stop tool; null if it has none. */
+  readonly text: string | null
+}
+
+/** The refusal of a run's end. */
+export interface RunContinuation {
+  /** The model reads this text as a message, and the run goes on. */
+  readonly continue: string
 }
 
 type Given<T> = T | Promise<T>
@@ -32,6 +79,21 @@ export interface HookPoints {
     updates: MessageUpdates,
   ) => Kept<MessageUpdates>
   after_update_message: (state: ThreadState, message: Message) => Given<void>
+  /**
+   * Decides, beside rules and policy, whether a call of a tool, an agent or a prompt may begin. It reads the state and changes nothing
+   * but by `emit`. If it throws, takes too long or answers something else, the call is denied.
+   */
+  before_tool_call: (state: ThreadState, call: JudgedCall) => Kept<HookOpinion>
+  /**
+   * Answers in the place of a person who would be asked; without an answer the person is asked. It reads the state as
+   * `before_tool_call` does, and its failure denies, too.
+   */
+  before_permission_request: (state: ThreadState, call: JudgedCall, because: AskedBecause) => Kept<HookAnswer>
+  /**
+   * May refuse that a run with a person ends by itself, at most three times in a run. Limits, stops and failures end it all the same. It
+   * reads the state as `before_tool_call` does. If it fails, the run ends.
+   */
+  before_run_end: (state: ThreadState, end: RunEnding) => Kept<RunContinuation>
   before_store_tool_result: (state: ThreadState, call: HookedCall, result: ToolResult) => Kept<ToolResult>
   /** `null` erases the call and its result from the transcript. */
   after_tool_call_success: (
@@ -57,7 +119,7 @@ export interface HookDefinition<Point extends HookPoint = HookPoint, Id extends 
   readonly id: Id
   readonly execute: HookPoints[Point]
   /**
-   * Milliseconds until the hook is abandoned and the value before it is kept.
+   * Milliseconds until the hook is abandoned and the value before it is kept; a hook that decides about a call then denies it.
    * @default 30,000
    */
   readonly timeout?: number
@@ -83,6 +145,9 @@ const POINTS: Readonly<Record<HookPoint, true>> = {
   after_create_message: true,
   before_update_message: true,
   after_update_message: true,
+  before_tool_call: true,
+  before_permission_request: true,
+  before_run_end: true,
   before_store_tool_result: true,
   after_tool_call_success: true,
   after_tool_call_failure: true,
@@ -90,3 +155,12 @@ const POINTS: Readonly<Record<HookPoint, true>> = {
 
 /** The names of all hook points. */
 export const HOOK_POINTS = Object.keys(POINTS) as readonly HookPoint[]
+
+/** The points whose hooks decide about a call, in the order in which they run: a hook that fails there denies. */
+export const CALL_POINTS = ['before_tool_call', 'before_permission_request'] as const
+
+/** The points whose hooks decide: their code reads the state only, and each of their runs has its facts. */
+export const DECIDING_POINTS = [...CALL_POINTS, 'before_run_end'] as const
+
+export type CallPoint = (typeof CALL_POINTS)[number]
+export type DecidingPoint = (typeof DECIDING_POINTS)[number]

@@ -126,6 +126,40 @@ describe('the record of a decision', () => {
     expect(decide({}, { interactive: false })).toMatchObject({ decision: 'allowed' })
   })
 
+  test('AR-PS.5 a hook in the place of a person answers only where one would be asked', () => {
+    const standIn = { source: 'hook', hook: 'duty', effect: 'allow', reason: 'As agreed.' } as const
+    const rules = [{ source: 'thread', permissions: { '*': 'require_approval' } }] as const
+    const asked = { rules, standIn }
+    const traits = { capabilities: ['orders.refund'] }
+    expect(decide(traits, asked)).toEqual({
+      ...{ decision: 'allowed', source: 'hook', hook: 'duty', reason: 'As agreed.', rules: ['thread:*'] },
+      capabilities: ['orders.refund'],
+    })
+    expect(decide(traits, { rules, standIn: { ...standIn, effect: 'deny' } })).toMatchObject({
+      ...{ decision: 'denied', source: 'hook', hook: 'duty' },
+    })
+    const denying = [{ source: 'worker', permissions: { 'orders.*': 'deny' } }, ...rules] as const
+    expect(decide(traits, { rules: denying, standIn })).toMatchObject({
+      decision: 'denied',
+      source: 'worker',
+    })
+    expect(decide(traits, { ...asked, interactive: false })).toMatchObject({ source: 'not_interactive' })
+    for (const mode of ['never', 'plan'] as const)
+      expect(decide(traits, { ...asked, mode })).toMatchObject({ decision: 'denied', source: 'mode' })
+    expect(decide(traits, { standIn })).toMatchObject({ decision: 'allowed', source: 'default' })
+  })
+
+  test.each([
+    ['allow', 'deny', 'denied'],
+    ['allow', 'require_approval', 'asked'],
+    ['require_approval', 'allow', 'asked'],
+    ['deny', 'allow', 'denied'],
+  ] as const)('AR-PS.5 a hook that says %s, and a rule that says %s: %s', (effect, rule, decision) => {
+    const opinions = [{ source: 'hook', hook: 'guard', effect }] as const
+    const rules = [{ source: 'agent', permissions: { 'a.b': rule } }] as const
+    expect(decide({ capabilities: ['a.b'] }, { rules, opinions })).toMatchObject({ decision })
+  })
+
   test('survives JSON', () => {
     const decision = decide(DESTROYS, { mode: 'on_request' })
     expect(JSON.parse(JSON.stringify(decision))).toEqual(decision)

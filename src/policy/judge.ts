@@ -2,7 +2,8 @@
  * The decision about an action: from the effects that its sources demand, the mode, and whether a person can be asked.
  * Owns: the modes, the decision and its record.
  * Does not own: rules (`permissions.ts`), and the request to a person (`activities/tool/permission.ts`).
- * Invariants: a `deny` always wins; what needs an approval runs without one only by `bypass`, or by the policy function with `auto`.
+ * Invariants: a `deny` always wins; what needs an approval runs without one only by `bypass`, by the policy function with `auto`, or by
+ * a hook that answers in the place of the person.
  */
 import type { PermissionOutcome, PermissionSource } from '../protocol/event-codes.js'
 import type { ActionTraits, DestructiveFacts } from './action.js'
@@ -71,6 +72,8 @@ export interface Opinion {
   readonly source: DecisionSource
   readonly effect: Effect
   readonly reason?: string
+  /** The id of the hook, for the source `hook`. */
+  readonly hook?: string
 }
 
 /** The opinion of a tool whose `needsApproval` is true, answers true, or gives no answer. */
@@ -111,8 +114,10 @@ export function storedPermissions({ account, user, thread, run }: FoundPermissio
 export interface Judged {
   readonly traits: ActionTraits
   readonly rules: readonly SourceRules[]
-  /** Of the tool's own check and of the policy function. */
+  /** Of the tool's own check, of the policy function and of hooks. */
   readonly opinions: readonly Opinion[]
+  /** The answer of a hook, if a person would be asked. @default none: the person is asked */
+  readonly standIn?: Opinion | null
   /** Of the worker and of the thread, those that are set. */
   readonly modes: readonly PermissionMode[]
   /** False: nobody can be asked. */
@@ -124,7 +129,7 @@ export interface Judged {
 }
 
 /** What is known about a call apart from its thread. */
-export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions'> {
+export interface Sources extends Pick<Judged, 'traits' | 'rules' | 'opinions' | 'standIn'> {
   /** Of the worker. */
   readonly mode: PermissionMode | undefined
 }
@@ -163,6 +168,8 @@ export interface PermissionDecision {
   /** What decided: the strictest of the sources, or what answered in the place of a person. */
   readonly source: DecisionSource
   readonly reason?: string
+  /** The id of the hook that decided, for the source `hook`. */
+  readonly hook?: string
   /** The rules that demanded the effect, each as `source:rule`. */
   readonly rules?: readonly string[]
   /** The mode, unless it is `default`. */
@@ -188,11 +195,11 @@ export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', sou
 
 /** Decides about an action. Pure: the same facts give the same decision. */
 export function judge(judged: Judged): PermissionDecision {
-  const { traits, modes, interactive, grant = null } = judged
+  const { traits, modes, interactive, grant = null, standIn = null } = judged
   const mode = modes.at(-1) ?? 'default'
-  const { effect, source, reason, rules } = strictest(judged)
+  const { effect, source, rules, ...named } = strictest(judged)
   const known = {
-    ...(reason === undefined ? {} : { reason }),
+    ...whyOf(named),
     ...(rules.length === 0 ? {} : { rules }),
     ...factsOf(traits, mode),
   }
@@ -203,7 +210,13 @@ export function judge(judged: Judged): PermissionDecision {
   if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
   if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }
   if (!interactive) return { decision: 'denied', source: 'not_interactive', ...known }
-  return { decision: 'asked', source, ...known }
+  if (standIn === null) return { decision: 'asked', source, ...known }
+  const decision = standIn.effect === 'allow' ? 'allowed' : 'denied'
+  return { ...known, decision, source: standIn.source, ...whyOf(standIn) }
+}
+
+function whyOf({ reason, hook }: Pick<Opinion, 'reason' | 'hook'>): Pick<Opinion, 'reason' | 'hook'> {
+  return { ...(reason === undefined ? {} : { reason }), ...(hook === undefined ? {} : { hook }) }
 }
 
 function isAllowedByPolicy({ opinions }: Judged): boolean {
@@ -245,11 +258,10 @@ function strictest({ traits, rules, opinions, modes, hasFailed }: Judged): Stric
     (best, one) => (best === first || isStricter(one.effect, best.effect) ? one : best),
     first,
   )
-  const { source, effect, reason } = winner
   return {
-    source,
-    effect,
-    ...(reason === undefined ? {} : { reason }),
-    rules: applied.filter((rule) => rule.effect === effect).map((rule) => `${rule.source}:${rule.rule}`),
+    ...{ source: winner.source, effect: winner.effect, ...whyOf(winner) },
+    rules: applied
+      .filter((rule) => rule.effect === winner.effect)
+      .map((rule) => `${rule.source}:${rule.rule}`),
   }
 }

@@ -1,4 +1,10 @@
-/** The codes of events. Writers use only these; readers may also get codes that later versions add. */
+/**
+ * What the event table (`events.ts`) is made of: its codes, and the fields that delivery adds from other tables of the store. Writers use
+ * only these codes; readers may also get codes that later versions add. A type of `JoinedPayloads` needs its entry in `JOINS` of
+ * `src/client/events/event-page.ts`, or nothing compiles.
+ */
+import type { AttachmentRef, Message } from './message.js'
+import type { QueuedItem } from './status.js'
 
 /** The action after a failed request to a model. */
 export type NextRequest =
@@ -40,6 +46,8 @@ export type PermissionSource =
   | 'mode'
   /** The policy function of the worker. */
   | 'policy'
+  /** A hook that decides. */
+  | 'hook'
   /** An approval that a person wanted remembered. */
   | 'grant'
   /** The call needs an approval, and in this thread nobody can be asked. */
@@ -103,6 +111,19 @@ export type HookFailureCode =
   /** It ended the run on purpose. */
   | 'blocked'
 
+/** What a hook that decides has said. */
+export type HookDecision =
+  /** It has no opinion. */
+  | 'none'
+  /** The call may run, if nothing else forbids it or wants a person. */
+  | 'allow'
+  /** A person decides. */
+  | 'require_approval'
+  /** The call is not made. */
+  | 'deny'
+  /** The run goes on. */
+  | 'continue'
+
 /** Why the runtime refused or skipped something. */
 export type WarningCode =
   /** An activity was completed from outside with an invalid answer. */
@@ -117,8 +138,12 @@ export type WarningCode =
   | 'policy_failed'
   /** An effect was refused, because the thread has as many scheduled effects as it may have. */
   | 'effects_full'
+  /** A hook that decides about calls threw, hung, gave a wrong answer or is on no worker, so the call was denied. */
+  | 'hook_denied'
   /** The thread had more facts than it keeps between two activities; `count` were dropped. */
   | 'facts_dropped'
+  /** Hooks have refused the end of a run three times, so it ended without them being asked again. */
+  | 'end_refused_often'
   /** An immediate subagent was not started. */
   | 'immediate_skipped'
   /** A signal with an invalid message was skipped; `message` names the problem. */
@@ -146,3 +171,68 @@ export type WarningCode =
   | 'thread_closed'
   /** A queued tool was skipped: its signal was invalid, the store does not have it, or its run could not begin. */
   | 'tool_skipped'
+
+/** The fields that delivery adds from other tables of the store, by type. */
+export interface JoinedPayloads {
+  'thread.status': {
+    /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
+    readonly status: string | null
+  }
+  'message.created': JoinedMessage
+  'message.updated': JoinedMessage
+  'queue.changed': {
+    /** The first 50 items that wait when the event is delivered, in order. */
+    readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
+  }
+  'tool.started': Preview
+  'tool.result': Preview & {
+    /** The files of the result. */
+    readonly attachments: readonly AttachmentRef[]
+  }
+  'action.required': Preview & RequestSubject
+  'action.resolved': {
+    /** The reason of the decision, if one was given; else null. */
+    readonly reason: string | null
+  }
+  'subagent.spawned': NamedInstance
+  'subagent.input': NamedInstance
+  'subagent.status': NamedInstance & {
+    /** The description, or the status if there is none, as the registry has it when the event is delivered. */
+    readonly status?: string
+  }
+  'subagent.completed': NamedInstance
+  'subagent.failed': NamedInstance
+  'subagent.closed': NamedInstance
+}
+
+export interface JoinedMessage {
+  /** The message, truncated if it has more than 16 KiB as JSON; null if it has been removed since. */
+  readonly message: Message | null
+  /** True if the message is truncated; `messages()` returns all of it. */
+  readonly truncated: boolean
+  /** The full size of the message as JSON, in bytes. */
+  readonly bytes: number
+}
+
+interface Preview {
+  /** The arguments as the model wrote them, or the text of the result, truncated at 16 KiB; null if there is none. */
+  readonly preview: string | null
+  /** True if the preview is truncated. */
+  readonly truncated: boolean
+}
+
+interface NamedInstance {
+  /** The subagent's own name, if it has one. */
+  readonly threadName?: string
+}
+
+interface RequestSubject {
+  /** The tool whose call waits for the answer; null if none does, or if the request has been removed since. */
+  readonly toolName: string | null
+  /** The agent that needs the variables; only for `variables`. */
+  readonly agent?: string
+  /** The names of all variables that it requires; only for `variables`. */
+  readonly required?: readonly string[]
+  /** The names of the variables that are missing; only for `variables`. */
+  readonly missing?: readonly string[]
+}

@@ -4,8 +4,7 @@
  * and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
  *
  * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
- * - `JoinedPayloads` has the fields that delivery adds from other tables. A type named here needs its entry in `JOINS` of
- *   `src/client/events/event-page.ts`, or nothing compiles.
+ * - `JoinedPayloads` (`event-codes.ts`) has the fields that delivery adds from other tables.
  * - `OpenFields` names the lists of codes that later versions extend: writers may use only the listed codes.
  *
  * An event has four forms on its way, each with one name:
@@ -22,16 +21,18 @@
 import type {
   ActionDecision,
   EffectFailureCode,
+  HookDecision,
   HookFailureCode,
+  JoinedPayloads,
   NextRequest,
   PermissionOutcome,
   PermissionResolution,
   PermissionSource,
   WarningCode,
 } from './event-codes.js'
-import type { AttachmentRef, Message, MessageRole } from './message.js'
+import type { MessageRole } from './message.js'
 import type { Side } from './plan.js'
-import type { CallOutcome, QueuedItem, StopReason, ThreadStatus, Usage } from './status.js'
+import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
 
 /** The objects that an event is about; those that do not apply are absent. */
@@ -184,6 +185,8 @@ export interface EventPayloads {
     readonly decision: PermissionOutcome
     /** What decided it. */
     readonly source: PermissionSource
+    /** The id of the hook, if a hook decided it. */
+    readonly hook?: string
     /** The rules that demanded it, each as `source:rule`. */
     readonly rules?: readonly string[]
   }
@@ -276,6 +279,26 @@ export interface EventPayloads {
   }
   /** A scheduled effect was removed before it ran, or its thread closed. */
   'effect.removed': EffectEvent
+  /** A hook that decides began. The events of other hooks are failures only. */
+  'hook.started': {
+    /** The id of the hook. */
+    readonly hook: string
+    /** The point at which the hook runs. */
+    readonly point: string
+    /** Milliseconds after which it would have been abandoned. */
+    readonly timeout: number
+  }
+  /** A hook that decides gave its answer. */
+  'hook.completed': {
+    /** The id of the hook. */
+    readonly hook: string
+    /** The point at which the hook runs. */
+    readonly point: string
+    /** What it said. */
+    readonly decision: HookDecision
+    /** Milliseconds that it took. */
+    readonly duration: number
+  }
   /** A hook failed, or ended the run on purpose. */
   'hook.failed': {
     /** The id of the hook. */
@@ -286,6 +309,8 @@ export interface EventPayloads {
     readonly code: HookFailureCode
     /** The id under which the store keeps the error text. */
     readonly errorId: string
+    /** True if the call was denied for it: the hook decides about calls. */
+    readonly denied?: true
   }
   /** The code of a tool, hook or effect emitted an event of its own. */
   custom: {
@@ -351,73 +376,9 @@ interface OpenFields {
   'action.required': 'kind'
   'action.resolved': 'kind' | 'decision'
   'effect.failed': 'code'
+  'hook.completed': 'decision'
   'hook.failed': 'code'
   'runtime.warning': 'code'
-}
-
-/** The fields that delivery adds from other tables of the store, by type. */
-export interface JoinedPayloads {
-  'thread.status': {
-    /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
-    readonly status: string | null
-  }
-  'message.created': JoinedMessage
-  'message.updated': JoinedMessage
-  'queue.changed': {
-    /** The first 50 items that wait when the event is delivered, in order. */
-    readonly queue: readonly (QueuedItem & { readonly preview?: string })[]
-  }
-  'tool.started': Preview
-  'tool.result': Preview & {
-    /** The files of the result. */
-    readonly attachments: readonly AttachmentRef[]
-  }
-  'action.required': Preview & RequestSubject
-  'action.resolved': {
-    /** The reason of the decision, if one was given; else null. */
-    readonly reason: string | null
-  }
-  'subagent.spawned': NamedInstance
-  'subagent.input': NamedInstance
-  'subagent.status': NamedInstance & {
-    /** The description, or the status if there is none, as the registry has it when the event is delivered. */
-    readonly status?: string
-  }
-  'subagent.completed': NamedInstance
-  'subagent.failed': NamedInstance
-  'subagent.closed': NamedInstance
-}
-
-export interface JoinedMessage {
-  /** The message, truncated if it has more than 16 KiB as JSON; null if it has been removed since. */
-  readonly message: Message | null
-  /** True if the message is truncated; `messages()` returns all of it. */
-  readonly truncated: boolean
-  /** The full size of the message as JSON, in bytes. */
-  readonly bytes: number
-}
-
-interface Preview {
-  /** The arguments as the model wrote them, or the text of the result, truncated at 16 KiB; null if there is none. */
-  readonly preview: string | null
-  /** True if the preview is truncated. */
-  readonly truncated: boolean
-}
-
-interface NamedInstance {
-  /** The subagent's own name, if it has one. */
-  readonly threadName?: string
-}
-
-interface RequestSubject {
-  /** The tool whose call waits for the answer; null if none does, or if the request has been removed since. */
-  readonly toolName: string | null
-  /** The agent that needs the variables; only for `variables`. */
-  readonly agent?: string
-  /** The names of all variables that it requires; only for `variables`. */
-  readonly required?: readonly string[]
-  /** The names of the variables that are missing; only for `variables`. */
-  readonly missing?: readonly string[]
 }
 
 /** A written payload, with its lists of codes open. */

@@ -49,6 +49,7 @@ const capabilities = z
 const decided = {
   source: z.string().openapi({ description: 'What decided; later versions add members.' }),
   reason: z.string().optional(),
+  hook: z.string().optional().openapi({ description: 'The id of the hook, where a hook decided.' }),
   rules: z.array(z.string()).readonly().optional().openapi({ description: 'Each as `source:rule`.' }),
   mode: z.string().optional().openapi({ description: 'The mode of the thread, unless it is `default`.' }),
   capabilities: capabilities.optional(),

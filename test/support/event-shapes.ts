@@ -3,7 +3,8 @@
  * store holds, and what subscribers get, is that and nothing more.
  */
 import { z } from 'zod'
-import type { EventPayloads, EventType, JoinedPayloads, ThreadEvent } from '../../src/protocol/events.js'
+import type { EventPayloads, EventType, ThreadEvent } from '../../src/protocol/events.js'
+import type { JoinedPayloads } from '../../src/protocol/event-codes.js'
 import { readEvents } from '../../src/store/events.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -44,7 +45,7 @@ const warningCodes = [
     'signal_unknown',
     'stop_skipped',
   ] as const),
-  ...(['outbound_full', 'thread_closed', 'tool_skipped'] as const),
+  ...(['hook_denied', 'end_refused_often', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
 /** What the log holds. */
@@ -94,8 +95,9 @@ const WRITTEN = {
     decision: z.enum(['allowed', 'denied', 'asked']),
     source: z.enum([
       ...(['worker', 'agent', 'account', 'user', 'thread', 'run'] as const),
-      ...(['tool', 'mode', 'policy', 'grant', 'not_interactive'] as const),
+      ...(['tool', 'mode', 'policy', 'hook', 'grant', 'not_interactive'] as const),
     ]),
+    hook: text.exactOptional(),
     rules: names,
   }),
   'permission.requested': z.strictObject({ requestId: text, expiresAt: count.exactOptional() }),
@@ -129,11 +131,17 @@ const WRITTEN = {
   'effect.completed': z.strictObject(effect),
   'effect.failed': z.strictObject({ ...effect, code: z.enum(effectCodes), errorId: text }),
   'effect.removed': z.strictObject(effect),
+  'hook.started': z.strictObject({ hook: text, point: text, timeout: count }),
+  'hook.completed': z.strictObject({
+    ...{ hook: text, point: text, duration: count },
+    decision: z.enum(['none', 'allow', 'require_approval', 'deny', 'continue']),
+  }),
   'hook.failed': z.strictObject({
     hook: text,
     point: text.nullable(),
     code: z.enum(hookCodes),
     errorId: text,
+    denied: z.literal(true).exactOptional(),
   }),
   custom: z.strictObject({ name: text, data: z.json() }),
   'runtime.warning': z.strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { defineAgent, defineHook, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import type { HookPoints } from '../../src/index.js'
 import { unscripted } from './unscripted.js'
 
 const execute = (): never => {
@@ -26,6 +27,12 @@ function pair<const Name extends string>(name: Name, capability: string) {
     capabilities: [capability],
   })
 }
+
+/** What the hooks of the agent `watched` do; each test sets them. */
+export const deskHooks: {
+  guard: HookPoints['before_tool_call']
+  standIn: HookPoints['before_permission_request']
+} = { guard: () => null, standIn: () => null }
 
 /** A seller with one callable of each kind, each with a capability of its own. */
 export const policyDesk = registry({
@@ -65,6 +72,7 @@ export const policyDesk = registry({
       sideA: { prompt: 'seller' },
       permissions: { 'orders.refund': 'require_approval' },
     }),
+    defineAgent({ name: 'watched', sideA: { prompt: 'seller' }, hooks: ['guard', 'stand_in'] }),
     defineAgent({
       name: 'chief',
       sideA: { prompt: 'boss' },
@@ -74,6 +82,20 @@ export const policyDesk = registry({
     }),
     pair('runner', 'agents.run'),
     pair('resident', 'agents.keep'),
+  ],
+  hooks: [
+    defineHook({
+      hook: 'before_tool_call',
+      id: 'guard',
+      timeout: 1_000,
+      execute: (...given) => deskHooks.guard(...given),
+    }),
+    defineHook({
+      hook: 'before_permission_request',
+      id: 'stand_in',
+      timeout: 1_000,
+      execute: (...given) => deskHooks.standIn(...given),
+    }),
   ],
   tools: {
     look: defineTool({

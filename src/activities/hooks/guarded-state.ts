@@ -1,7 +1,8 @@
 /**
  * The view of a shared thread state that one hook or one tool gets.
  *
- * Owns: the end of this view, its abort signal, and which members a hook may use on a subagent that has not started.
+ * Owns: the end of this view, its abort signal, which members a hook may use on a subagent that has not started, and
+ * what a hook that decides may use: it changes nothing but by `emit`.
  * Does not own: what a member does, and the rows of the table that say so (thread-state/members.ts).
  */
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
@@ -19,8 +20,12 @@ interface Guard {
   readonly abortSignal: AbortSignal
   /** The state belongs to a subagent that has not started, so some members are refused. */
   readonly isUnstarted?: true
+  /** The code only decides: a member that would change a thread throws. */
+  readonly isReader?: true
   readonly onInject?: (message: Message) => void
 }
+
+const READS_ONLY = 'A hook that decides changes nothing: it reads the state, and may call emit.'
 
 /** Refusals of members on a subagent that has not started; null where the member is allowed. */
 const BEFORE_START: Readonly<Record<BeforeStart, string | null>> = {
@@ -46,7 +51,8 @@ export function guardState(
   }
 
   function relative(target: ThreadState): ThreadState {
-    return guardOnce(target, { abortSignal: guard.abortSignal })
+    const { abortSignal, isReader } = guard
+    return guardOnce(target, { abortSignal, ...(isReader === undefined ? {} : { isReader }) })
   }
 
   return { state: guardOnce(shared, guard), close: () => gate.close() }
@@ -59,12 +65,20 @@ interface ThreadGuard extends Omit<Guard, 'label'> {
 
 function guardThread(
   shared: ThreadState,
-  { gate, relative, abortSignal, isUnstarted, onInject }: ThreadGuard,
+  { gate, relative, abortSignal, isUnstarted, isReader, onInject }: ThreadGuard,
 ): ThreadState {
+  function property(target: ThreadState, name: string): unknown {
+    gate.assertOpen()
+    if (name === 'execution') return executionOf(target.execution, abortSignal, isReader)
+    const value: unknown = Reflect.get(target, name)
+    return isReader === true && name === 'context' ? frozenCopy(value) : value
+  }
+
   function call(target: ThreadState, name: string, given: readonly unknown[]): unknown {
     const method: unknown = Reflect.get(target, name)
     if (typeof method !== 'function') return undefined
     gate.assertOpen()
+    if (isReader === true && !isReading(name)) throw new Error(READS_ONLY)
     const result: unknown = Reflect.apply(method, target, given)
     if (!(result instanceof Promise)) return result
     return suppressUnhandled(
@@ -84,10 +98,8 @@ function guardThread(
       if (typeof name === 'symbol' || name === 'then') return undefined
       const row = rowOf(name)
       if (isUnstarted === true) assertAllowedBeforeStart(row)
-      if (name === 'execution' || typeof Reflect.get(target, name) !== 'function') {
-        gate.assertOpen()
-        return name === 'execution' ? executionOf(target.execution, abortSignal) : Reflect.get(target, name)
-      }
+      if (name === 'execution' || typeof Reflect.get(target, name) !== 'function')
+        return property(target, name)
       return (...given: readonly unknown[]) => {
         // Synchronous members throw synchronously.
         if (row?.sync === true) return call(target, name, given)
@@ -106,8 +118,35 @@ function assertAllowedBeforeStart(row: ReturnType<typeof rowOf>): void {
   if (refusal !== null) throw new Error(refusal)
 }
 
-function executionOf(value: ExecutionState | null, abortSignal: AbortSignal): ExecutionState | null {
-  if (value === null || value.abortSignal === abortSignal) return value
+/** `emit` is stored at once and is no write of the call (K2). */
+function isReading(name: string): boolean {
+  const access = rowOf(name)?.access
+  return access === 'read' || access === 'definitions' || access === 'lookup' || name === 'emit'
+}
+
+/** A change of the context by code that only decides throws, instead of being lost. */
+function frozenCopy(value: unknown): unknown {
+  return freeze(structuredClone(value))
+}
+
+function freeze(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) freeze(part)
+  return Object.freeze(value)
+}
+
+function executionOf(
+  value: ExecutionState | null,
+  abortSignal: AbortSignal,
+  isReader: true | undefined,
+): ExecutionState | null {
+  if (value === null || (value.abortSignal === abortSignal && isReader === undefined)) return value
+  const refuse = (): never => {
+    throw new Error(READS_ONLY)
+  }
   // Inherits instead of copying, because `stopped` may change.
-  return Object.create(value, { abortSignal: { value: abortSignal, enumerable: true } })
+  return Object.create(value, {
+    abortSignal: { value: abortSignal, enumerable: true },
+    ...(isReader === true && { forceTurn: { value: refuse }, stop: { value: refuse } }),
+  })
 }

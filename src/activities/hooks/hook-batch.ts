@@ -3,7 +3,7 @@
  *
  * Owns: which hooks run and in what order, their timeouts, the state that they share, their failures, and the position of
  * the transaction's own row among their writes.
- * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts), the
+ * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts, deciding-hooks.ts), the
  * state itself (thread-state/buffered-state.ts).
  *
  * Invariants:
@@ -17,7 +17,7 @@ import { currentSignal } from '../activity.js'
 import type { HookFailureCode } from '../../protocol/event-codes.js'
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import type { AnyHook, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
+import type { AnyHook, DecidingPoint, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { EventScope } from '../../protocol/events.js'
@@ -39,6 +39,8 @@ interface HookBatchOptions {
   readonly threadId: string
   /** Ids of the hooks: those of the prompt, else those of the agent. */
   readonly ids: readonly string[]
+  /** Those that decide, as the plan has them. @default none is known */
+  readonly deciding?: Readonly<Record<string, DecidingPoint>> | undefined
   readonly scope: EventScope
   readonly now: Micros
   /** Opens the state that the hooks share. Called when the first of them runs. */
@@ -63,11 +65,46 @@ interface Chain<Point extends HookPoint, Value> {
   readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 
+/** How the hooks of a point that decides are asked. */
+interface Asking<Point extends DecidingPoint, Answer> {
+  readonly call: (execute: HookPoints[Point], state: ThreadState) => unknown
+  /** Checks an answer. @throws InvalidAnswer */
+  readonly accept: (answer: unknown, hook: string) => Answer | null
+  /** The answer of a hook that fails, or that this worker lacks. */
+  readonly onFailure: (hook: string) => Answer | null
+  readonly ends: (answer: Answer | null) => boolean
+}
+
+/** One hook of a point that decides, and what it said. */
+interface Asked<Answer> {
+  readonly hook: string
+  /** For its facts. */
+  readonly scope: EventScope
+  /** Milliseconds after which it is abandoned; null: this worker does not have it. */
+  readonly timeout: number | null
+  /** Milliseconds that it took. */
+  readonly duration: number
+  /** Null: it has no opinion. */
+  readonly answer: Answer | null
+  /** Keeps the text of its failure for operators, and returns the event; null: it has not failed. */
+  readonly recordFailure: ((tx: Writer) => Promise<Fact<'hook.failed'>>) | null
+}
+
 /** Writes the transaction's own row. `moved`: attachments that the commit put at another path. */
 type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
+  /** Whether hooks of these points are listed, also such that this worker lacks. */
+  decides(...points: readonly DecidingPoint[]): boolean
+  /**
+   * Asks the hooks of a point that decides until an answer ends that, or a stop does. They change nothing; the caller records their
+   * failures in the transaction that decides.
+   */
+  ask<Point extends DecidingPoint, Answer>(
+    point: Point,
+    asking: Asking<Point, Answer>,
+  ): Promise<readonly Asked<Answer>[]>
   /** Calls the hooks of a point; `failure` is the one that ended the chain. */
   run<Point extends HookPoint, Value>(
     point: Point,
@@ -100,9 +137,8 @@ const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 
 /** @throws `Definition.Missing` during the grace period of a hook that this worker does not have */
 export function createHookBatch(options: HookBatchOptions): HookBatch {
-  const { threadId, scope, now } = options
   const found = findHooks(options.registry, options.ids)
-  const failures: HookFailure[] = options.recordsMissing ? found.missing.map(missingHook) : []
+  const failures = [...skippedHooks(options, found)]
   const injected: Message[] = []
   /** The position of the transaction's own row: before all writes of hooks, or among them. */
   let place: 'first' | 'among' | undefined
@@ -112,11 +148,18 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
   async function record(tx: Writer): Promise<void> {
-    if (failures.length > 0) await recordHookFailures(tx, { threadId, failures, scope, now })
+    if (failures.length > 0) await recordHookFailures(tx, failures, options)
   }
 
   return {
     has: (...points) => points.some((point) => found.of(point).length > 0),
+    decides: (...points) => points.some((point) => decidingHooks(point, options, found).length > 0),
+    async ask(point, asking) {
+      const asked = await askAll(decidingHooks(point, options, found), { ...options, point, asking, open })
+      // What they have emitted is stored before what is decided.
+      await (await opened)?.waitForWork()
+      return asked
+    },
     async run(point, value, chain) {
       let current = value
       for (const hook of found.of(point)) {
@@ -158,6 +201,14 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   }
 }
 
+/** Those that are missing. Where one that decides is, its call is denied, and that is recorded with the decision. */
+function skippedHooks(
+  { deciding = {}, recordsMissing }: HookBatchOptions,
+  { missing }: FoundHooks,
+): readonly HookFailure[] {
+  return recordsMissing ? missing.filter((id) => !Object.hasOwn(deciding, id)).map(missingHook) : []
+}
+
 /** Creates the batch of a transaction without hooks. */
 export function withoutHooks(): HookBatch {
   return createHookBatch({
@@ -180,6 +231,66 @@ function missingHook(hook: string): HookFailure {
     `Expected the hook "${hook}" on this worker, found none: register it, or list it no more.`,
   )
   return { hook, point: null, code: 'missing', error }
+}
+
+function decidingHooks<Point extends DecidingPoint>(
+  point: Point,
+  { ids, deciding = {} }: Pick<HookBatchOptions, 'ids' | 'deciding'>,
+  found: FoundHooks,
+): readonly Deciding<Point>[] {
+  const known = found.of(point)
+  return ids.flatMap((id) => {
+    const hook = known.find((one) => one.id === id)
+    if (hook !== undefined) return [hook]
+    return deciding[id] === point && found.missing.includes(id) ? [{ id }] : []
+  })
+}
+
+/** A hook of a point that decides; one that this worker lacks has only its id. */
+type Deciding<Point extends DecidingPoint> = HookDefinition<Point> | { readonly id: string }
+
+/** What asking a point's hooks needs of their batch. */
+interface AskedPoint<Point extends DecidingPoint, Answer> extends FailureRecords {
+  readonly point: Point
+  readonly asking: Asking<Point, Answer>
+  readonly open: () => Promise<BufferedState>
+}
+
+async function askAll<Point extends DecidingPoint, Answer>(
+  hooks: readonly Deciding<Point>[],
+  asked: AskedPoint<Point, Answer>,
+): Promise<readonly Asked<Answer>[]> {
+  const answers: Asked<Answer>[] = []
+  for (const hook of hooks) {
+    const begun = performance.now()
+    const { answer, failure } = await askHook(hook, asked)
+    if (currentSignal().aborted) break
+    answers.push({
+      ...{ hook: hook.id, scope: asked.scope, answer },
+      timeout: 'execute' in hook ? (hook.timeout ?? LIMITS.hookTimeout) : null,
+      duration: Math.round(performance.now() - begun),
+      recordFailure: failure && ((tx) => recordHookFailure(tx, failure, asked)),
+    })
+    if (asked.asking.ends(answer)) break
+  }
+  return answers
+}
+
+async function askHook<Point extends DecidingPoint, Answer>(
+  hook: Deciding<Point>,
+  { point, asking, open }: Pick<AskedPoint<Point, Answer>, 'point' | 'asking' | 'open'>,
+): Promise<{ readonly answer: Answer | null; readonly failure: HookFailure | null }> {
+  const { id } = hook
+  if (!('execute' in hook)) return { answer: asking.onFailure(id), failure: { ...missingHook(id), point } }
+  const { state, redactor } = await open()
+  const outcome = await callHook<Point, Answer | null>({
+    ...{ hook, state, value: null, injected: [], isReader: true },
+    chain: { call: asking.call, accept: (answer) => asking.accept(answer, id), interruptible: true },
+  })
+  // T5: what they say is stored, and a model may read it.
+  if (outcome.kind === 'taken') return { answer: redactor.redactJson(outcome.value), failure: null }
+  const error = redactor.redactThrown(outcome.failure.error)
+  return { answer: asking.onFailure(id), failure: { ...outcome.failure, error } }
 }
 
 /** The hooks of a prompt that this worker has, in the order in which the prompt lists them. */
@@ -216,6 +327,8 @@ interface HookCall<Point extends HookPoint, Value> {
   readonly chain: Chain<Point, Value>
   /** Collects the messages that the hook injects. */
   readonly injected: Message[]
+  /** The hook only decides: it must change nothing. */
+  readonly isReader?: true
 }
 
 type HookResult<Value> =
@@ -237,6 +350,7 @@ async function callHook<Point extends HookPoint, Value>(
       const guarded = guardState(call.state, {
         label: `hook ${hook.id}`,
         abortSignal,
+        ...(call.isReader === true && { isReader: true }),
         onInject: (message) => call.injected.push(message),
       })
       ;({ close } = guarded)
@@ -325,26 +439,29 @@ export class InvalidAnswer extends Error {}
 
 interface FailureRecords {
   readonly threadId: string
-  readonly failures: readonly HookFailure[]
   readonly scope: EventScope
   readonly now: Micros
 }
 
-/** Writes an event for each failure without its error text, which is in the store for operators alone (T5). */
-async function recordHookFailures(tx: Writer, records: FailureRecords): Promise<void> {
-  const { threadId, failures, scope, now } = records
+async function recordHookFailures(
+  tx: Writer,
+  failures: readonly HookFailure[],
+  { threadId, scope, now }: FailureRecords,
+): Promise<void> {
   const events: Fact[] = []
-  for (const { hook, point, code, error, messageId } of failures) {
-    const errorId = randomUUID()
-    const { message, stack } = readThrown(error)
-    await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
-    events.push(
-      fact(
-        'hook.failed',
-        { hook, point, code, errorId },
-        messageId === undefined ? scope : { ...scope, messageId },
-      ),
-    )
-  }
+  for (const failure of failures) events.push(await recordHookFailure(tx, failure, { threadId, scope, now }))
   await appendEvents(tx, { threadId, events, now })
+}
+
+/** Keeps the text of a failure for operators alone (T5). Returns its event, which has no text. */
+async function recordHookFailure(
+  tx: Writer,
+  { hook, point, code, error, messageId }: HookFailure,
+  { threadId, scope, now }: FailureRecords,
+): Promise<Fact<'hook.failed'>> {
+  const errorId = randomUUID()
+  const { message, stack } = readThrown(error)
+  await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
+  const about = messageId === undefined ? scope : { ...scope, messageId }
+  return fact('hook.failed', { hook, point, code, errorId }, about)
 }

@@ -1,4 +1,4 @@
-import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { microseconds } from '../scope.js'
 import type { StepInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/events.js'
@@ -18,6 +18,8 @@ interface StepHooks {
   readonly content: PlanContent
   /** Hooks of the active prompt. */
   readonly ids: readonly string[]
+  /** Those of them that decide about calls. */
+  readonly deciding?: PromptContent['deciding']
   /** Names of prompts, the active one last. */
   readonly promptPath: readonly string[]
   /**
@@ -40,6 +42,7 @@ export function stepBatch(dependencies: ActivityDependencies, hooks: StepHooks):
     registry: dependencies.registry,
     threadId,
     ids,
+    deciding: hooks.deciding,
     scope: hooks.scope ?? { runId: runIdOf(run), stepId: stepIdOf(run, step) },
     now: microseconds(input),
     open: () => openState(dependencies, hooks, batch),

@@ -60,7 +60,7 @@ export async function prepareChild(
     // This activity has no effect outside of the store, so it can rerun.
     const asking = { input, content, prompt: activePrompt(content, input) }
     const { callId: id, response = null } = input
-    const permit = await permitOfAgent(dependencies, asking)
+    const permit = await permitOfAgent(dependencies, { ...asking, hooks })
     const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
@@ -83,10 +83,10 @@ export async function prepareChild(
 /** What the policy says about a call of this agent, by its own name or by `subagent_create`. */
 function permitOfAgent(
   dependencies: ActivityDependencies,
-  { input, content, prompt }: Parameters<typeof planChildren>[2],
+  { input, content, prompt, hooks }: Parameters<typeof planChildren>[2] & { readonly hooks: HookBatch },
 ): Promise<Permit | null> {
   return permitOfName(dependencies, {
-    ...{ input, content, kind: 'subagent' },
+    ...{ input, content, hooks, kind: 'subagent' },
     isProtected: isAnyAgentProtected(dependencies, prompt),
     // The workflow does not know the name of a call that code has queued.
     capabilitiesOf: ({ agent }, name) =>

@@ -50,7 +50,7 @@ export async function prepareMessage(
     const hooks = callHooks(dependencies, { input, content })
     // This activity has no effect outside of the store, so it can rerun.
     const { callId: id, response = null } = input
-    const permit = await permitOfMessage(dependencies, { input, content })
+    const permit = await permitOfMessage(dependencies, { input, content, hooks })
     const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
@@ -67,15 +67,20 @@ export async function prepareMessage(
   })
 }
 
+interface MessageAsking extends Pick<ActivePrompt, 'content'> {
+  readonly input: PrepareMessageInput
+  readonly hooks: HookBatch
+}
+
 /** What the policy says about a message: it needs the authority of the agent that gets it. */
 function permitOfMessage(
   dependencies: ActivityDependencies,
-  { input, content }: Pick<ActivePrompt, 'content'> & { readonly input: PrepareMessageInput },
+  { input, content, hooks }: MessageAsking,
 ): Promise<Permit | null> {
   const prompt = activePrompt(content, input)
   const { registry, store } = dependencies
   return permitOfName(dependencies, {
-    ...{ input, content, kind: 'subagent_message' },
+    ...{ input, content, hooks, kind: 'subagent_message' },
     isProtected: isAnyAgentProtected(dependencies, prompt),
     capabilitiesOf: async (args) => {
       const reference = referenceOf(args)

@@ -13,7 +13,7 @@ import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, Question } from '../../policy/approval-detail.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
-import type { ActionDecision } from '../../protocol/event-codes.js'
+import type { ActionDecision, PermissionResolution } from '../../protocol/event-codes.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { toMicros, toMillisAfter } from '../../protocol/time.js'
@@ -257,7 +257,8 @@ export async function resolveRequest(
   const scope = callScope(input)
   const resolved = fact('action.resolved', { requestId, kind, decision, by }, scope)
   if (kind !== 'approval') return [resolved]
-  const resolution = status === 'expired' ? 'timed_out' : approved === true ? 'allowed' : 'denied'
+  const resolution: PermissionResolution =
+    status === 'expired' ? 'timed_out' : approved === true ? 'allowed' : 'denied'
   const changed = answerIn(request).arguments === undefined ? {} : { changed: true as const }
   return [resolved, fact('permission.resolved', { requestId, resolution, by, ...changed }, scope)]
 }

@@ -24,6 +24,7 @@ export function callHooks(dependencies: ActivityDependencies, { input, content }
   const prompt = activePrompt(content, input)
   return stepBatch(dependencies, {
     ...{ input, content, ids: prompt.hooks, sideSteps: input.sideSteps, recordsMissing: true },
+    deciding: prompt.deciding,
     promptPath: input.promptPath.length === 0 ? [prompt.name] : input.promptPath,
     name: `result_${input.callId}`,
     scope: callScope(input),
@@ -47,9 +48,10 @@ export async function openHookedCall(
   }: Calling & { readonly invokeTool?: InvokeTool; readonly originId?: string },
   abortSignal: AbortSignal,
 ): Promise<HookedCall> {
+  const { hooks: ids, deciding } = activePrompt(content, input)
   const hooks = createHookBatch({
     ...{ registry: dependencies.registry, threadId: input.threadId, recordsMissing: true },
-    ids: activePrompt(content, input).hooks,
+    ...{ ids, deciding },
     scope: callScope(input),
     now: microseconds(input),
     open: () => openCallState(dependencies, calling, abortSignal),

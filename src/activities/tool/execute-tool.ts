@@ -193,7 +193,7 @@ async function handOff(
   const { callId: id, response } = input
   const { capabilities } = binding
   const permit = await permitOfName(dependencies, {
-    ...{ input, content, kind: 'hand_off' },
+    ...{ input, content, hooks, kind: 'hand_off' },
     isProtected: capabilities !== undefined,
     capabilitiesOf: () => capabilities,
   })

@@ -39,6 +39,7 @@ import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
+import { askRunEnd, endsRun, refusalRow } from '../hooks/run-end-hooks.js'
 import { TooManyOperations, assertFitting, commit, finish, isStillHeld } from '../operation.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { log } from '../temporal-activity.js'
@@ -199,7 +200,7 @@ async function tryOnce(
   const { agent, run: runNumber, step } = run.input
   const caller = {
     ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
-    ...{ permissions: call.permissions, signal: abort.signal },
+    ...{ permissions: call.permissions, signal: abort.signal, hooks: run.hooks },
   }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }
@@ -256,9 +257,33 @@ async function conclude(
     case 'answered': {
       if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
-      return commitResult(store, call, result, { hooks, isStateOfCall: true, usage })
+      return commitAnswered(store, run, { result, hooks, usage })
     }
   }
+}
+
+type Answered = Pick<Tried, 'hooks' | 'usage'> & { readonly result: Awaited<ReturnType<typeof toCallResult>> }
+
+/** Commits the answer of a tool. If it ends the run, hooks may refuse that: their message stands in the place of the tool's words. */
+async function commitAnswered(
+  store: Store,
+  { call, content }: ToolRun,
+  { result, hooks, usage }: Answered,
+): Promise<ResultAnswer> {
+  const { input, row, now } = call
+  const { threadId, run, step, side, queued } = input
+  const made = 'put' in result ? result.result : result
+  const alongside = { hooks, isStateOfCall: true, usage }
+  const ends = !queued && row.parent_call_id === null && endsRun(content, { side, tool: row.name })
+  if (!ends) return commitResult(store, call, result, alongside)
+  const ending = { run, step, reason: 'stop_tool', text: made.followedBy?.content ?? null } as const
+  const { refusal, operations, record } = await askRunEnd(store, hooks, { threadId, side, now, ending })
+  const followedBy = refusal === null ? made.followedBy : refusalRow(refusal)
+  const judged = { ...made, followedBy }
+  return commitResult(store, call, 'put' in result ? { ...result, result: judged } : judged, {
+    ...{ ...alongside, operations },
+    ending: async (tx) => appendEvents(tx, { threadId, events: await record(tx), now }),
+  })
 }
 
 /**

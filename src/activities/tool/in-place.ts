@@ -28,6 +28,7 @@ import { watchModel } from '../../telemetry/watch-model.js'
 import type { ModelCaller } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
 import { fileName } from '../attachments.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
@@ -53,6 +54,8 @@ interface InvokingCall extends NamedCaller {
   readonly step: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
+  /** The hooks of the calling prompt. */
+  readonly hooks: HookBatch
 }
 
 interface Invoker {
@@ -69,9 +72,10 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
     registry: dependencies.registry,
     caller,
     decide({ id: callId, ...asked }) {
-      const { threadId, run, step, side, agent, content, permissions, signal } = caller
+      const { threadId, run, step, side, agent, content, permissions, signal, hooks } = caller
       const input = { threadId, callId, run, step, side, agent }
-      return judgeInPlace(dependencies, { input, content, signal, permissions, ...asked })
+      const place = { content, signal, permissions, hooks }
+      return judgeInPlace(dependencies, { input, ...place, ...asked })
     },
     async runPrompt(prompt, text, place, depth) {
       if (depth >= LIMITS.frameDepth) return errorResult(`Prompts are called ${depth} deep here.`, 'too_deep')

@@ -155,7 +155,8 @@ async function decideByAnswer(
   }
   // The event of the answered request says what a person decided.
   const changed = answered.arguments === undefined ? {} : { arguments: answered.arguments }
-  return { kind: 'granted', decision, events: [], ...changed }
+  const events = (await permit?.hookFacts?.(tx)) ?? []
+  return { kind: 'granted', decision, events, ...changed }
 }
 
 /** What the decision says once a person has answered. */
@@ -274,17 +275,21 @@ async function holdBack(
   await appendEvents(tx, { threadId, events, now })
 }
 
-/** The events of a decision that something was said about: the checks that failed, and what was decided. */
+/** The events of a decision that something was said about: hooks, the checks that failed, and what was decided. */
 async function evaluationFacts(
   tx: Writer,
   input: HeldInput,
   { permit, decision: made }: Pick<HeldBack, 'permit' | 'decision'>,
 ): Promise<readonly Fact[]> {
-  const warned: Fact[] = []
+  const warned: Fact[] = [...((await permit.hookFacts?.(tx)) ?? [])]
   for (const problem of permit.problems) warned.push(await recordProblem(tx, input, problem))
-  const { decision, source, rules } = made
+  const { decision, source, rules, hook } = made
   if (source === 'default' || source === 'person' || source === 'expiry') return warned
-  const payload = { decision, source, ...(rules === undefined ? {} : { rules }) }
+  const payload = {
+    ...{ decision, source },
+    ...(hook === undefined ? {} : { hook }),
+    ...(rules === undefined ? {} : { rules }),
+  }
   return [...warned, fact('permission.evaluated', payload, callScope(input))]
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { withStore } from '../../../test/support/temporary-store.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Permissions } from '../../policy/permissions.js'
+import { withoutHooks } from '../hooks/hook-batch.js'
 import { judgeInPlace, judgePermit, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
@@ -12,6 +13,7 @@ const IN_PLACE = {
     input: { threadId: 't', run: 1 } as never,
     kind: 'tool' as const,
   },
+  hooks: withoutHooks(),
 } as const
 
 test('a call in place is judged by the rules of the worker and the check of its tool', async () => {
@@ -31,7 +33,14 @@ describe('a call of a function', () => {
     const needsApproval = (): never => {
       throw new Error('Expected no question.')
     }
-    const asking = { operation, input: more, row: {}, tool: { needsApproval, capabilities: ['a'] }, args: {} }
+    const asking = {
+      operation,
+      hooks: withoutHooks(),
+      input: more,
+      row: {},
+      tool: { needsApproval, capabilities: ['a'] },
+      args: {},
+    }
     return permitOfTool({} as never, asking as never)
   }
 
@@ -51,6 +60,7 @@ describe('a call of a function', () => {
       args: {},
       content: {},
       row: {},
+      hooks: withoutHooks(),
     }
     const permit = await permitOfTool({ permissions: { a: 'deny' } } as never, asking as never)
     expect(permit?.rules).toEqual([{ source: 'worker', permissions: { a: 'deny' } }])
@@ -71,6 +81,7 @@ test('grants are read only where one could answer', async () => {
     permissions: { rules: [] },
   }
   const permit = {
+    hookFacts: null,
     traits: {},
     rules: [],
     opinions: [],

@@ -1,8 +1,10 @@
 /**
  * What is known about a call before the transaction that decides about it: the rules that may apply, and the opinions of code.
- * Owns: the checks of tools and the worker's policy function, and what counts where they give no answer.
- * Does not own: how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
+ * Owns: the checks of tools and the worker's policy function, what counts where they give no answer, and when hooks are asked.
+ * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
  */
+import { CALL_POINTS } from '../../definitions/hook.js'
+import type { JudgedCall as HookedCall } from '../../definitions/hook.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { toInputSchema } from '../../definitions/plan/argument-schema.js'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
@@ -18,17 +20,23 @@ import type { Opinion, PermissionDecision, Sources, StoredPermissions } from '..
 import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
-import { toMicros } from '../../protocol/time.js'
+import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { findGrant } from '../../store/calls/grants.js'
 import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
+import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
+import { appendEvents } from '../../store/events.js'
 import type { Reader } from '../../store/store.js'
 import { findThread, findThreadForCall } from '../../store/threads/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
+import { askHooks } from '../hooks/deciding-hooks.js'
+import type { HookFacts } from '../hooks/deciding-hooks.js'
+import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
@@ -44,6 +52,8 @@ export interface Permit extends Sources {
   readonly problems: readonly CheckProblem[]
   /** What a person is shown who is asked. */
   readonly question: () => Question
+  /** The facts of the hooks that were asked; null: none was. */
+  readonly hookFacts: HookFacts | null
 }
 
 interface CheckProblem {
@@ -53,7 +63,7 @@ interface CheckProblem {
 
 interface Asking {
   readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'> &
-    Partial<Pick<ExecuteToolInput, 'response'>>
+    Partial<Pick<ExecuteToolInput, 'response' | 'now'>>
   /** Null: no worker has the agent. */
   readonly content: Pick<PlanContent, 'permissions'> | null
   readonly kind: ActionKind
@@ -62,9 +72,14 @@ interface Asking {
   readonly args: Record<string, unknown>
   readonly traits: ActionTraits & { readonly approval?: ApprovalRule }
   readonly signal: AbortSignal
+  readonly hooks: HookBatch
+  /** Its code runs on another worker. @default false */
+  readonly isRemote?: boolean
+  /** It was asked about, and waits. @default false */
+  readonly isWaiting?: boolean
 }
 
-interface AskingForTool extends Pick<Asking, 'args' | 'signal'> {
+interface AskingForTool extends Pick<Asking, 'args' | 'signal' | 'hooks'> {
   readonly input: ExecuteToolInput
   readonly content: PlanContent
   readonly row: ToolCallRecord
@@ -87,11 +102,11 @@ export async function permitOfTool(
   const isEnded = asking.input.failed === true && traits.remote === undefined
   if (!isWaiting && (operation !== null || isEnded)) return null
   const own = isWaiting ? NO_OPINION : await opinionOfTool(dependencies, asking)
-  const permit = await permitOf(dependencies, { ...asking, kind: 'tool', name: asking.row.name, traits })
+  const isRemote = traits.remote !== undefined
+  const called = { kind: 'tool', name: asking.row.name, traits, isRemote, isWaiting } as const
+  const permit = await permitOf(dependencies, { ...asking, ...called }, own)
   const known: Permit = {
     ...permit,
-    opinions: [...(own.opinion === null ? [] : [own.opinion]), ...permit.opinions],
-    problems: [...own.problems, ...permit.problems],
     question: () => ({ ...permit.question(), ...describeTool(traits) }),
   }
   return isWaiting || traits.preview === undefined ? known : withPreview(dependencies, asking, known)
@@ -132,7 +147,7 @@ async function withPreview(
 /** Undefined: none is demanded; null: no definition of what is called is there. */
 type Demanded = readonly string[] | undefined | null
 
-interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal'> {
+interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal' | 'isRemote' | 'isWaiting'> {
   /** The authority that the called agent or prompt demands, by the arguments of the call. */
   readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
@@ -147,21 +162,22 @@ export async function permitOfName(
   { capabilitiesOf, isProtected, ...asking }: CalledName,
 ): Promise<Permit | null> {
   const { store, policy } = dependencies
-  if (!isProtected && policy === undefined) return null
+  const decides = asking.hooks.decides(...CALL_POINTS)
+  if (!isProtected && policy === undefined && !decides) return null
   const { threadId, callId } = asking.input
-  const row = await store.read((db) => findToolCall(db, threadId, callId))
-  if (row === null) return null
+  const [row, operation] = await store.read((db) =>
+    // A call that has begun has no use for hooks, and their facts would be lost.
+    Promise.all([findToolCall(db, threadId, callId), decides ? findOperation(db, threadId, callId) : null]),
+  )
+  const isWaiting = operation?.state === 'waiting'
+  if (row === null || (operation !== null && !isWaiting)) return null
   const parsed = parseObject((await argumentsToRun(store, asking.input, row)).arguments)
   if (!parsed.ok) return null
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
   const traits = traitsOfStart(capabilities ?? [])
-  const permit = await permitOf(dependencies, {
-    ...{ ...asking, name: row.name, args, traits, signal: currentSignal() },
-  })
-  if (capabilities !== null) return permit
-  const missing = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
-  return { ...permit, opinions: [...permit.opinions, missing] }
+  const named = { ...asking, name: row.name, args, traits, signal: currentSignal(), isWaiting }
+  return permitOf(dependencies, named, capabilities === null ? MISSING : NO_OPINION)
 }
 
 interface AskingInPlace extends Asking {
@@ -171,21 +187,41 @@ interface AskingInPlace extends Asking {
   readonly opinion: Opinion | null
 }
 
-/** Decides about a call in place. Rules, mode, policy and grants count for it as for a call of a model. */
+/**
+ * Decides about a call in place. Rules, mode, policy, hooks and grants count for it as for a call of a model. It has no transaction of
+ * its own to begin in, so the facts of its hooks are stored at once, as facts of the call that makes it.
+ */
 export async function judgeInPlace(
   dependencies: ActivityDependencies,
   { permissions, opinion, ...asking }: AskingInPlace,
 ): Promise<PermissionDecision> {
-  const permit = await permitOf(dependencies, asking)
-  const opinions = opinion === null ? permit.opinions : [opinion, ...permit.opinions]
-  const judged = { ...permit, opinions }
-  const quick = judgeForThread(judged, permissions)
-  if (quick.decision === 'allowed' && !looksAtFailures(judged, permissions)) return quick
-  const { input, name, args } = asking
+  const { store } = dependencies
+  const permit = await permitOf(dependencies, asking, { opinion, problems: [] })
+  const { hookFacts } = permit
+  const { threadId } = asking.input
+  const now = nowMicros()
+  if (hookFacts !== null)
+    await store.write(async (tx) => appendEvents(tx, { threadId, events: await hookFacts(tx), now }))
+  return judgeBeforehand(dependencies, asking, { permit, permissions })
+}
+
+interface Beforehand {
+  readonly permit: Permit
+  /** Those that the store has. */
+  readonly permissions: StoredPermissions
+}
+
+/** Judges outside of the transaction that would begin the call. */
+async function judgeBeforehand(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { input, name, args }: Asking,
+  { permit, permissions }: Beforehand,
+): Promise<PermissionDecision> {
+  const quick = judgeForThread(permit, permissions)
+  if (quick.decision === 'allowed' && !looksAtFailures(permit, permissions)) return quick
   const row = { name, arguments: JSON.stringify(args) }
-  return dependencies.store.read((db) =>
-    judgePermit(db, judged, { input: { ...input, now: Date.now() }, row, permissions }),
-  )
+  const { now = Date.now() } = input
+  return store.read((db) => judgePermit(db, permit, { input: { ...input, now }, row, permissions }))
 }
 
 interface JudgedCall {
@@ -216,16 +252,20 @@ export async function judgePermit(
   return grant === null ? decision : judgeForThread(permit, permissions, { hasFailed, grant: grant.id })
 }
 
-/** What rules and the worker's policy function say about a call. */
-async function permitOf(dependencies: ActivityDependencies, asking: Asking): Promise<Permit> {
-  const { permissions, permissionMode: mode } = dependencies
-  const { content, traits } = asking
+/** What rules, the worker's policy function and hooks say about a call; `own`: of what is called itself. */
+async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: Checked): Promise<Permit> {
+  const { permissions, permissionMode: mode, policy, store } = dependencies
+  const { content, traits, hooks, input, kind, args } = asking
   const rules = definedRules(permissions, content?.permissions)
-  const { opinion, problems, approval } = await opinionOfPolicy(dependencies, asking)
-  const { kind, args } = asking
-  const rulesOfApproval = [dependencies.approval, traits.approval, approval]
-  return {
-    ...{ traits, rules, mode, opinions: opinion === null ? [] : [opinion], problems },
+  const asksCode = policy !== undefined || hooks.decides(...CALL_POINTS)
+  const thread = asksCode ? await store.read((db) => findThread(db, input.threadId)) : null
+  // Without a row the transaction that would begin the call finds the same.
+  const judged = thread === null ? NO_OPINION : await opinionOfPolicy(policy, asking, thread)
+  const rulesOfApproval = [dependencies.approval, traits.approval, judged.approval]
+  const permit: Permit = {
+    ...{ traits, rules, mode, hookFacts: null },
+    opinions: [...opinionsIn(own), ...opinionsIn(judged)],
+    problems: [...own.problems, ...judged.problems],
     question: () => ({
       kind,
       // As JSON: parsed arguments may contain dates and the like.
@@ -233,6 +273,57 @@ async function permitOf(dependencies: ActivityDependencies, asking: Asking): Pro
       approval: combineApprovalRules(rulesOfApproval),
     }),
   }
+  return thread === null ? permit : withHooks(dependencies, { asking, thread, permit })
+}
+
+interface Hooked {
+  readonly asking: Asking
+  readonly thread: ThreadRecord
+  readonly permit: Permit
+}
+
+/**
+ * Adds what hooks say about the call, and what they answer where a person would be asked. A call that waits is judged again by the
+ * first ones once there is an answer, which may have other arguments.
+ */
+async function withHooks(
+  dependencies: ActivityDependencies,
+  { asking, thread: { permissions }, permit }: Hooked,
+): Promise<Permit> {
+  const { hooks, input, isWaiting = false } = asking
+  if (!hooks.decides(...CALL_POINTS) || (isWaiting && input.response == null)) return permit
+  const { mode = dependencies.permissionMode ?? 'default', interactive = true } = permissions ?? {}
+  const about = (): HookedCall => {
+    return { ...actionOf(asking), run: input.run, step: input.step, mode, interactive }
+  }
+  const said = await askHooks(hooks, 'before_tool_call', (execute, state) => execute(state, about()))
+  const opinions = [...permit.opinions, ...opinionsOf(said, asking)]
+  const judged = { ...permit, opinions, hookFacts: said.facts }
+  if (said.isStopped || isWaiting || !hooks.decides('before_permission_request')) return judged
+  const stored = await dependencies.store.read((db) => findThreadForCall(db, input))
+  if (stored === null) return judged
+  const { permissions: found } = stored
+  const decision = await judgeBeforehand(dependencies, asking, { permit: judged, permissions: found })
+  if (decision.decision !== 'asked') return judged
+  const { source, reason, rules } = decision
+  const because = {
+    source,
+    ...(reason === undefined ? {} : { reason }),
+    ...(rules === undefined ? {} : { rules }),
+  }
+  const answered = await askHooks(hooks, 'before_permission_request', (execute, state) =>
+    execute(state, about(), because),
+  )
+  const [standIn = null] = opinionsOf(answered, asking)
+  const hookFacts: HookFacts = async (tx) => [...(await said.facts(tx)), ...(await answered.facts(tx))]
+  return { ...judged, standIn, hookFacts }
+}
+
+function opinionsOf(
+  { opinions, isStopped }: Awaited<ReturnType<typeof askHooks>>,
+  asking: Asking,
+): readonly Opinion[] {
+  return isStopped ? opinionsIn(atStop('hook', asking)) : opinions
 }
 
 interface Checked {
@@ -243,6 +334,22 @@ interface Checked {
 }
 
 const NO_OPINION: Checked = { opinion: null, problems: [] }
+
+/** Of a called agent or prompt that no worker has. */
+const MISSING: Checked = {
+  opinion: { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' },
+  problems: [],
+}
+
+function opinionsIn({ opinion }: Checked): readonly Opinion[] {
+  return opinion === null ? [] : [opinion]
+}
+
+/** The code of a function here does not begin behind a stop. What else was called has no code that could look. */
+function atStop(source: 'policy' | 'hook', { kind, isRemote = false }: Asking): Checked {
+  const looks = kind === 'tool' && !isRemote
+  return looks ? NO_OPINION : { opinion: { source, effect: 'deny' }, problems: [] }
+}
 
 /** A check that gives no answer is replaced by an effect, and its failure is kept for operators. */
 function withoutAnswer(source: 'tool' | 'policy', effect: Opinion['effect'], thrown: Thrown): Checked {
@@ -294,20 +401,24 @@ function thrownBy(ended: Exclude<CheckEnd, { readonly kind: 'answered' }>): Thro
   return null
 }
 
+/** The call, as code that judges it sees it. */
+function actionOf({ input, kind, name, args, traits }: Asking): Action {
+  const { capabilities = [], readOnly = false, destructive = false } = traits
+  // A copy: what the code changes in it does not reach the call.
+  const copied = structuredClone(args) as JsonObject
+  return { id: input.callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
+}
+
 /** The opinion of the worker's policy function, which fails closed: without an answer of it the call is denied. */
 async function opinionOfPolicy(
-  { store, policy }: Pick<ActivityDependencies, 'store' | 'policy'>,
-  { input, kind, name, args, traits, signal }: Asking,
+  policy: ActivityDependencies['policy'],
+  asking: Asking,
+  thread: ThreadRecord,
 ): Promise<Checked> {
   if (policy === undefined) return NO_OPINION
-  const { threadId, callId, run, step, agent } = input
-  const thread = await store.read((db) => findThread(db, threadId))
-  // The transaction that would begin the call finds the same.
-  if (thread === null) return NO_OPINION
-  const { capabilities = [], readOnly = false, destructive = false } = traits
-  // A copy: what the function changes in it does not reach the call.
-  const copied = structuredClone(args) as JsonObject
-  const action: Action = { id: callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
+  const { signal } = asking
+  const { threadId, run, step, agent } = asking.input
+  const action = actionOf(asking)
   const context = {
     ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
     ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
@@ -323,8 +434,7 @@ async function opinionOfPolicy(
       return withoutAnswer('policy', 'deny', hungFor())
     case 'stopped':
       assertStoppedByUser()
-      // The code of a function does not begin behind a stop. What else was called has no code that could look.
-      return kind === 'tool' ? NO_OPINION : { opinion: { source: 'policy', effect: 'deny' }, problems: [] }
+      return atStop('policy', asking)
   }
 }
 

@@ -46,6 +46,7 @@ import type { ActivityDependencies } from '../activity.js'
 import { fileName } from '../attachments.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
+import { askRunEnd, endsRun, storeRefusal } from '../hooks/run-end-hooks.js'
 import { commit, finish, keep } from '../operation.js'
 import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
@@ -213,9 +214,10 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   const { result, message, calls = [], before, after = [] } = conclusion
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
   const draft = message === null ? null : await draftAnswer(step, message, calls)
+  const end = draft === null ? null : await askWhetherEnds(store, step, { result, text: draft.row.content })
   await step.hooks.waitForWork()
   return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
-    const finished = withOperations(result, step.operations)
+    const finished = withOperations(result, [...step.operations, ...(end?.operations ?? [])])
     pipeline(tx, finish(tx, step.operation, { answer: finished, detail: step.log.detail() }))
     const { operations } =
       draft === null
@@ -225,10 +227,26 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
     if (operations.length > 0) await amendOperation(tx, { threadId, id: step.operation.id, answer })
     await deleteDeltas(tx, toStreamedMessage(step))
     await recordFailures(tx, step)
-    const events = [...before, ...(message === null ? [] : [created]), ...after]
+    const refused = end === null ? [] : await storeRefusal(tx, { ...step.input, now: step.now }, end)
+    const events = [...before, ...(message === null ? [] : [created]), ...refused, ...after]
     await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })
     return answer
   })
+}
+
+type RunEndVerdict = Awaited<ReturnType<typeof askRunEnd>>
+
+/** Asks the hooks whether the run may end with this answer; null: it does not. */
+async function askWhetherEnds(
+  store: Store,
+  { input, content, hooks, now }: ModelStep,
+  { result, text }: { readonly result: CallModelAnswer; readonly text: string | null },
+): Promise<RunEndVerdict | null> {
+  const { threadId, run, step, side, frame } = input
+  if (frame !== null || result.type !== 'answered' || result.calls.length > 0) return null
+  if (!result.text || result.truncated === true || !endsRun(content, { side, tool: null })) return null
+  const ending = { run, step, reason: 'stop_on_response', text } as const
+  return askRunEnd(store, hooks, { threadId, side, now, ending })
 }
 
 /** The row of an answer before its transaction. Other writers may still take the paths of its files. */

@@ -176,6 +176,7 @@ function hooksOf(
     input,
     content,
     ids: prompt.hooks,
+    deciding: prompt.deciding,
     promptPath,
     name: held.id,
     recordsMissing: true,

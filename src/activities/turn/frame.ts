@@ -9,12 +9,15 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import { holderOfCall } from '../../store/calls/open-calls.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
+import { withoutHooks } from '../hooks/hook-batch.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { promptOf } from '../../definitions/plan/plan-content.js'
 import { waitForDefinition } from '../plan-content.js'
+import { callScope } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -58,7 +61,8 @@ export async function beginFrame(
   const given = toHeldInput(input, asked)
   const resultId = randomUUID()
   const { response = null } = input
-  const permit = await permitOfPrompt(dependencies, { input, frame: asked, content })
+  const deciding = await decidingHooks(dependencies, { given, input, content })
+  const permit = await permitOfPrompt(dependencies, { input, frame: asked, content, hooks: deciding })
   const begun = await beginCall(store, given, {
     ...{ id: callId, onInterrupted: 'rerun', resultId, response, permit },
   })
@@ -81,6 +85,22 @@ export async function beginFrame(
   return { kind: 'answered', answer: refusal(await commitResult(store, call, frame.result, { hooks })) }
 }
 
+interface Called {
+  readonly input: CallModelInput
+  readonly content: PlanContent
+}
+
+/** The hooks that decide about the call: those of the prompt whose answer contains it. */
+async function decidingHooks(
+  dependencies: ActivityDependencies,
+  { given, input, content }: Called & { readonly given: HeldInput },
+): Promise<HookBatch> {
+  if (!Object.values(content.prompts).some(({ deciding }) => deciding !== undefined)) return withoutHooks()
+  const { threadId, callId } = given
+  const holder = await dependencies.store.read((db) => holderOfCall(db, threadId, callId))
+  return hooksOfCaller(dependencies, { holder, scope: callScope(given), input: given }, { input, content })
+}
+
 /** What the policy says about a call of this prompt. */
 function permitOfPrompt(
   dependencies: ActivityDependencies,
@@ -88,13 +108,14 @@ function permitOfPrompt(
     input,
     frame: { callId, prompt },
     content,
-  }: { readonly input: CallModelInput; readonly frame: Frame; readonly content: PlanContent },
+    hooks,
+  }: Called & { readonly frame: Frame; readonly hooks: HookBatch },
 ): Promise<Permit | null> {
   const capabilities = Object.hasOwn(content.prompts, prompt)
     ? content.prompts[prompt]?.capabilities
     : dependencies.registry.prompt(prompt)?.capabilities
   return permitOfName(dependencies, {
-    ...{ input: { ...input, callId }, content, kind: 'prompt' },
+    ...{ input: { ...input, callId }, content, hooks, kind: 'prompt' },
     isProtected: capabilities !== undefined,
     capabilitiesOf: () => capabilities,
   })
@@ -103,15 +124,18 @@ function permitOfPrompt(
 /** The hooks of the prompt whose answer contains the call. */
 function hooksOfCaller(
   dependencies: ActivityDependencies,
-  { holder, scope, input: { callId } }: HeldCall,
-  { input, content }: { readonly input: CallModelInput; readonly content: PlanContent },
+  { holder, scope, input: { callId } }: Pick<HeldCall, 'holder' | 'scope' | 'input'>,
+  { input, content }: Called,
 ): HookBatch {
   const maker = holder.prompt === null ? undefined : content.prompts[holder.prompt]
-  const { name, hooks: ids } =
-    holder.prompt === null || maker === undefined
-      ? promptOf(content, input.side)
-      : { name: holder.prompt, hooks: maker.hooks }
-  const about = { ids, promptPath: [name], name: `result_${callId}`, scope }
+  const {
+    name,
+    hooks: ids,
+    deciding,
+  } = holder.prompt === null || maker === undefined
+    ? promptOf(content, input.side)
+    : { ...maker, name: holder.prompt }
+  const about = { ids, deciding, promptPath: [name], name: `result_${callId}`, scope }
   return stepBatch(dependencies, { input, content, ...about, recordsMissing: true })
 }
 

@@ -62,7 +62,7 @@ export interface ApprovalRequest {
   /** Why a person is asked. */
   readonly decision?: Pick<
     PermissionDecision,
-    'source' | 'reason' | 'rules' | 'mode' | 'capabilities' | 'destructive'
+    'source' | 'reason' | 'hook' | 'rules' | 'mode' | 'capabilities' | 'destructive'
   >
   /** What an answer may do: `approve`, `deny`, approve with other `arguments`, give a `result` in the tool's place, `remember`. */
   readonly answers: readonly ApprovalAnswerKind[]
@@ -116,8 +116,8 @@ function toApprovalRequest({ request, decision }: ListedRequest): ApprovalReques
 
 /** Without what the request itself says, and what an answer says. */
 function whyAsked(decision: PermissionDecision): NonNullable<ApprovalRequest['decision']> {
-  const { source, reason, rules, mode, capabilities, destructive } = decision
-  return { source, ...withoutUndefined({ reason, rules, mode, capabilities, destructive }) }
+  const { source, reason, hook, rules, mode, capabilities, destructive } = decision
+  return { source, ...withoutUndefined({ reason, hook, rules, mode, capabilities, destructive }) }
 }
 
 function parseArguments(args: string | null): { readonly args?: JsonValue } {

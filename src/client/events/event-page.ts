@@ -1,5 +1,6 @@
 import { ThreadNotFoundError } from '../../protocol/errors.js'
-import type { JoinedFact, JoinedMessage, JoinedPayloads, ThreadEvent } from '../../protocol/events.js'
+import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
+import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
 import type { QueuedItem } from '../../protocol/status.js'
 import { utf8Length } from '../../protocol/values.js'

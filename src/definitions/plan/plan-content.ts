@@ -4,6 +4,7 @@ import { sidePlanOf } from '../../protocol/plan.js'
 import type { Plan, Side } from '../../protocol/plan.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { VariableDefinition } from '../agent.js'
+import type { DecidingPoint } from '../hook.js'
 import type { ReasoningConfig } from '../prompt.js'
 import type { CallInput } from '../../protocol/activities.js'
 
@@ -43,6 +44,8 @@ export interface PromptContent {
   readonly recentImageThreshold: number
   /** The prompt's hooks, else the agent's. */
   readonly hooks: readonly string[]
+  /** Those of them that decide, with their points: a worker that lacks one must deny a call. */
+  readonly deciding?: Readonly<Record<string, DecidingPoint>>
   /** The variables of the prompt, its includes and its function tools; required if one of them requires it. */
   readonly variables: readonly VariableDefinition[]
   readonly env: Readonly<Record<string, string>>

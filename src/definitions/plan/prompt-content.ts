@@ -2,6 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AgentDefinition, VariableDefinition } from '../agent.js'
 import { descriptionOfAgent } from '../checks/agent-problems.js'
+import { DECIDING_POINTS } from '../hook.js'
 import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
 import { listIncludedPrompts } from '../prompt.js'
@@ -31,6 +32,7 @@ export function promptContent(
 ): PromptContent {
   const tools = listTools(registry, prompt)
   const own = prompt.hooks ?? []
+  const hooks = own.length > 0 ? own : (agent.hooks ?? [])
   const subagents = tools.flatMap((tool) =>
     tool.kind === 'subagent' ? [subagentContent(registry, tool)] : [],
   )
@@ -43,7 +45,8 @@ export function promptContent(
     parallelToolCalls: prompt.parallelToolCalls ?? false,
     reasoning: prompt.reasoning ?? null,
     recentImageThreshold: prompt.recentImageThreshold ?? RECENT_IMAGES,
-    hooks: own.length > 0 ? own : (agent.hooks ?? []),
+    hooks,
+    ...decidingOf(registry, hooks),
     variables: variablesOf(registry, prompt, tools),
     env: prompt.env ?? {},
     ...capabilitiesOf(prompt),
@@ -53,6 +56,14 @@ export function promptContent(
     subprompts: Object.fromEntries(tools.flatMap(subpromptContent)),
     handoffs: Object.fromEntries(tools.flatMap(handoffContent)),
   }
+}
+
+function decidingOf(registry: Registry, hooks: readonly string[]): Pick<PromptContent, 'deciding'> {
+  const deciding = hooks.flatMap((id) => {
+    const point = DECIDING_POINTS.find((known) => known === registry.hook(id)?.hook)
+    return point === undefined ? [] : [[id, point] as const]
+  })
+  return deciding.length === 0 ? {} : { deciding: Object.fromEntries(deciding) }
 }
 
 /** Resolves includes, and joins adjacent texts into one part. */
