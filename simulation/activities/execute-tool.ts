@@ -1,7 +1,7 @@
 import type { ExecuteToolAnswer, ExecuteToolInput, ResultAnswer } from '../../src/protocol/activities.js'
 import type { ToolPlan } from '../../src/protocol/plan.js'
 import { say } from '../store/messages.js'
-import type { CallRow, ThreadRow } from '../store/rows.js'
+import type { CallRow, RequestRow, ThreadRow } from '../store/rows.js'
 import { chosenOperations, chosenResult } from './choices.js'
 import { commitResult, enterCall } from './hold-call.js'
 import { planOfDigest, TOOLS } from './plans.js'
@@ -97,8 +97,9 @@ function permission(attempt: Attempt, input: ExecuteToolInput, thread: ThreadRow
   const asked = [...thread.requests.values()].filter((request) => request.callId === callId)
   const last = asked.at(-1)
   if (last?.state === 'open') {
-    if (input.response === null) return approval(last.id)
-    // A bare update answered: the row takes over what it said.
+    if (input.response === null) return approval(last)
+    if (input.response.expired === true) attempt.world.saw('answer nobody approved in time')
+    // A bare update or the end of the time answered: the row takes over what it said.
     last.state = 'answered'
     last.approved = input.response.approved === true
   }
@@ -113,12 +114,16 @@ function permission(attempt: Attempt, input: ExecuteToolInput, thread: ThreadRow
   const entered = enterCall<ExecuteToolAnswer>(attempt, input, { id: callId, opens: false, state: 'waiting' })
   if (entered.kind === 'answered') return entered.answer
   const id = asked.length === 0 ? `approval_${callId}` : `approval_${callId}_${asked.length + 1}`
-  entered.thread.requests.set(id, { id, kind: 'approval', callId, state: 'open' })
-  return approval(id)
+  const { random } = attempt.world
+  const until = random.chance(0.3) ? { expiresAt: input.now + random.below(20_000) } : {}
+  const request: RequestRow = { id, kind: 'approval', callId, state: 'open', ...until }
+  entered.thread.requests.set(id, request)
+  return approval(request)
 }
 
-function approval(requestId: string): ExecuteToolAnswer {
-  return { type: 'pending', requestId, kind: 'approval', status: 'waiting_permission', next: 'execute' }
+function approval({ id, expiresAt }: RequestRow): ExecuteToolAnswer {
+  const asked = { requestId: id, kind: 'approval', status: 'waiting_permission', next: 'execute' } as const
+  return { type: 'pending', ...asked, ...(expiresAt === undefined ? {} : { expiresAt }) }
 }
 
 /** The tool's own code, between its `started` row and its outcome. */

@@ -58,6 +58,8 @@ export interface RequestRow {
   readonly child?: string
   state: 'open' | 'answered' | 'closed'
   approved?: boolean
+  /** Of an approval that is denied if nobody has answered by then. */
+  readonly expiresAt?: number
 }
 
 export interface ChildRow {
