@@ -13,6 +13,7 @@ import { manyBench } from './many/many-bench.js'
 import { longThreadBench } from './long-thread/long-thread-bench.js'
 import { longTurnBench } from './long-turn/long-turn-bench.js'
 import { peersBench } from './peers/peers-bench.js'
+import { policyBench } from './policy/policy-bench.js'
 import { printJson, printTables } from './print-result.js'
 import { replayBench } from './replay/replay-bench.js'
 import { slowModelsBench } from './slow-models/slow-models-bench.js'
@@ -32,6 +33,7 @@ const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<Mac
   'long-thread': longThreadBench,
   'long-turn': longTurnBench,
   peers: peersBench,
+  policy: policyBench,
   replay: replayBench,
   'slow-models': slowModelsBench,
   start: startBench,

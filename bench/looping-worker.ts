@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Client } from '@temporalio/client'
-import type { RunResult, ThreadHandle } from 'everthread/client'
+import type { CreateThread, RunResult, ThreadHandle } from 'everthread/client'
 import type { CreateWorkerOptions } from 'everthread/worker'
 
 import type { BenchServers } from './bench-servers.js'
@@ -20,15 +20,17 @@ export interface LoopingWorker {
   readonly taskQueue: string
   readonly stopwatch: Stopwatch
   /** `ahead`: one activity does several of its steps. @default 'worker' */
-  createThread(agent?: 'worker' | 'ahead'): Promise<ThreadHandle>
+  createThread(agent?: 'worker' | 'ahead', given?: Pick<CreateThread, 'permissions'>): Promise<ThreadHandle>
   /** Sends a message and waits for the end of its turn. */
   takeTurn(thread: ThreadHandle, turn: Omit<Turn, 'ended'>): Promise<RunResult>
 }
 
-interface LoopingOptions extends Pick<CreateWorkerOptions, 'workflowsPath'> {
+interface LoopingOptions extends Pick<CreateWorkerOptions, 'workflowsPath' | 'permissions' | 'policy'> {
   readonly taskQueue: string
   /** Beside those of threads. */
   readonly activities?: (stopwatch: Stopwatch) => object
+  /** Of the tool. @default none */
+  readonly capabilities?: readonly string[]
   /** Of one turn. @default the cap that workers have */
   readonly maxSteps?: number
 }
@@ -36,15 +38,15 @@ interface LoopingOptions extends Pick<CreateWorkerOptions, 'workflowsPath'> {
 /** Runs `work` with such a worker on the servers of the bench, and ends it. */
 export async function withLoopingWorker<T>(
   servers: BenchServers,
-  { taskQueue, workflowsPath, activities, maxSteps }: LoopingOptions,
+  { taskQueue, activities, maxSteps, capabilities, ...given }: LoopingOptions,
   work: (worker: LoopingWorker) => Promise<T>,
 ): Promise<T> {
   const turn: Turn = { calls: 0, resultLength: 0, ended: () => {} }
   const stopwatch = createStopwatch()
   const options = {
-    registry: stepRegistry(turn, stopwatch),
+    ...given,
+    registry: stepRegistry(turn, stopwatch, capabilities),
     taskQueue,
-    ...(workflowsPath !== undefined && { workflowsPath }),
     ...(maxSteps !== undefined && { limits: { stepsPerRun: maxSteps } }),
     ...(activities !== undefined && { activities: activities(stopwatch) }),
   }
@@ -53,7 +55,7 @@ export async function withLoopingWorker<T>(
       client,
       taskQueue,
       stopwatch,
-      createThread: (agent = 'worker') => threads.create({ agent }),
+      createThread: (agent = 'worker', of = {}) => threads.create({ agent, ...of }),
       takeTurn: (thread, next) => takeTurn(turn, thread, next),
     }),
   )

@@ -4,6 +4,7 @@ import { createWorker } from 'everthread/worker'
 const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
   'support-desk': async () => (await import('./support-desk/registry.ts')).desk,
   'worker-and-reviewer': async () => (await import('./worker-and-reviewer/registry.ts')).studio,
+  'refund-desk': async () => (await import('./refund-desk/registry.ts')).refunds,
   handoff: async () => (await import('./handoff/registry.ts')).hotel,
   'effects-and-variables': async () => (await import('./effects-and-variables/registry.ts')).office,
   newsroom: async () => (await import('./newsroom/registry.ts')).newsroom,

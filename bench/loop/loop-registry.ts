@@ -7,6 +7,8 @@ export interface Loop {
   readonly prompt?: string
   /** What the tool answers. @default 'ok' */
   readonly result?: () => string
+  /** The authority that the tool needs. @default none */
+  readonly capabilities?: readonly string[]
   /** Steps of one activity of a second agent, `ahead`. @default no such agent */
   readonly stepsAhead?: number
 }
@@ -16,6 +18,7 @@ export function loopRegistry({
   model,
   prompt = 'You work step by step.',
   result = () => 'ok',
+  capabilities,
   stepsAhead,
 }: Loop) {
   const sideA = { prompt: 'worker' } as const
@@ -39,6 +42,7 @@ export function loopRegistry({
     tools: {
       look_up: defineTool({
         description: 'Looks something up',
+        ...(capabilities !== undefined && { capabilities }),
         execute: () => ({ status: 'success', result: result() }),
       }),
     },

@@ -1,5 +1,5 @@
 import type { AttachmentRef, NewAttachment } from '../protocol/message.js'
-import type { JsonValue } from '../protocol/values.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 
 /** A part of a result. Text parts are joined and replace `result`; models that accept files get them. */
 export type ToolResultPart =
@@ -20,4 +20,9 @@ export interface ToolResult {
 /** The call is answered later, by `thread.respond(call.id, { result })`, and takes no resources while it waits. */
 export interface PendingToolResult {
   readonly status: 'pending'
+  /**
+   * The JSON Schema of the `result` of the answer, for a form (`z.toJSONSchema` makes one): an answer that does not fit is refused,
+   * and the call waits on.
+   */
+  readonly form?: JsonObject
 }

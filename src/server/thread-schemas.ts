@@ -171,6 +171,7 @@ const call = z.object({
   kind: z.literal('call'),
   toolName: z.string(),
   args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
+  form: z.any().optional().openapi({ description: 'The JSON schema of the `result` of the answer.' }),
 })
 
 /** An approval that a person wanted remembered. */

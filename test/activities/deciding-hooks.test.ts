@@ -234,7 +234,7 @@ describe('attempts', () => {
     }))
 })
 
-describe('AR-HP.6 an answer that its point does not know', () => {
+describe('an answer that its point does not know', () => {
   // What comes from a person is kept: a hook that fails before it is stored refuses it.
   const answer = (_state: unknown, given: unknown) =>
     typeof given === 'object' && given !== null && 'role' in given && given.role === 'user' ? undefined : 42
@@ -251,21 +251,23 @@ describe('AR-HP.6 an answer that its point does not know', () => {
     ['about messages, requests and results', VALUE_POINTS],
     ['about calls', ['before_tool_call']],
     ['in the place of a person', ['before_permission_request']],
-  ])('is a failure of each hook, and nothing of it is used: hooks %s', (_what, points) =>
-    withDesk({ work, hooks: [...points, 'before_run_end' as const].map(wrong) }, async (desk) => {
-      const calls = await desk.calls([
-        { name: 'work' },
-        { name: 'again' },
-        { name: 'pay', args: { amount: 1 } },
-      ])
-      for (const call of calls) await desk.run(call)
-      const drain = drainOf(await desk.send('two'))
-      await runModel(desk.with({ chat: chat() }), modelInput({ step: 2, drain }))
-      const failed = (await hookFailures(desk)).map(([hook, , code]) => [hook, code])
-      const expected = [...points, 'before_run_end'].map((point) => [point, 'invalid_answer'])
-      expect([...new Set(failed.map((one) => one.join()))].toSorted()).toEqual(
-        expected.map((one) => one.join()).toSorted(),
-      )
-    }),
+  ])(
+    'AR-HP.6 an unknown answer is a failure of each hook, and nothing of it is used: hooks %s',
+    (_what, points) =>
+      withDesk({ work, hooks: [...points, 'before_run_end' as const].map(wrong) }, async (desk) => {
+        const calls = await desk.calls([
+          { name: 'work' },
+          { name: 'again' },
+          { name: 'pay', args: { amount: 1 } },
+        ])
+        for (const call of calls) await desk.run(call)
+        const drain = drainOf(await desk.send('two'))
+        await runModel(desk.with({ chat: chat() }), modelInput({ step: 2, drain }))
+        const failed = (await hookFailures(desk)).map(([hook, , code]) => [hook, code])
+        const expected = [...points, 'before_run_end'].map((point) => [point, 'invalid_answer'])
+        expect([...new Set(failed.map((one) => one.join()))].toSorted()).toEqual(
+          expected.map((one) => one.join()).toSorted(),
+        )
+      }),
   )
 })

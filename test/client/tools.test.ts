@@ -125,7 +125,7 @@ function isPartOf(part: object, whole: object): boolean {
   return Object.entries(part).every(([name, value]) => fields.get(name) === value)
 }
 
-describe('AR-CP.12 AR-SN.3 the inventory differs with', () => {
+describe('the inventory differs with', () => {
   const EVERY = {
     ...{ look: 'allowed', refund: 'ask', ship: 'allowed', weigh: 'allowed', far: 'allowed' },
     ...{ draft: 'allowed', chief: 'allowed', runner: 'allowed', keeper: 'allowed' },
@@ -148,10 +148,13 @@ describe('AR-CP.12 AR-SN.3 the inventory differs with', () => {
     ['nobody to ask', { interactive: false }, { refund: 'denied' }],
   ]
 
-  test.each(modes)('%s of the thread', async (_what, permissions, different) => {
-    await start()
-    expect(policies(await toolsOf('every', permissions))).toEqual({ ...EVERY, ...different })
-  })
+  test.each(modes)(
+    'AR-CP.12 AR-SN.3 the inventory differs with %s of the thread',
+    async (_what, permissions, different) => {
+      await start()
+      expect(policies(await toolsOf('every', permissions))).toEqual({ ...EVERY, ...different })
+    },
+  )
 
   test('rules, mode and policy function of the worker, and rules of the agent', async () => {
     await start({ permissions: { 'orders.read': 'deny' }, permissionMode: 'untrusted', policy: () => true })

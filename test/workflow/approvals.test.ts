@@ -209,6 +209,58 @@ threeRuns((desk) => {
     expect(decided.map(({ type }) => type)).toEqual(['action.required', 'action.resolved'])
   })
 
+  const form = {
+    type: 'object',
+    properties: { boxes: { type: 'integer', minimum: 1 } },
+    required: ['boxes'],
+    additionalProperties: false,
+  } as const
+
+  test('a pending call may ask for a form: what does not fit is refused, and the call waits on', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [
+        { toolCalls: [{ name: 'work', args: { task: marked('ask') } }] },
+        (request) => ({ text: `${request.messages.at(-1)?.text}` }),
+      ],
+      tools: { work: () => ({ status: 'pending', form }) },
+    })
+    await thread.waitUntilIdle()
+    const request = await requestOf(thread)
+    expect(request).toMatchObject({ kind: 'call', form })
+    for (const result of [{ boxes: 0 }, { boxes: 2, more: 1 }, 'two', undefined])
+      await expect(
+        thread.respond(request.id, {
+          result: { status: 'success', ...(result !== undefined && { result }) },
+        }),
+      ).rejects.toThrow('that fits the form')
+    await thread.respond(request.id, { result: { status: 'success', result: { boxes: 2 } } })
+    expect((await thread.waitUntilIdle()).reply?.content).toBe('{"boxes":2}')
+  })
+
+  test.each([
+    ['an answer that came before, and does not fit', form, 'The answer does not fit: boxes'],
+    [
+      'a form that is no JSON Schema',
+      { type: 'whatever' },
+      'The tool answered with a "form" that is no JSON Schema',
+    ],
+  ] as const)('a form and %s: the call fails', async (_, asked, told) => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [{ name: 'work', args: { task: marked('ask') } }] }, { text: marked('Done') }],
+      tools: {
+        work: async ({ threadId }, _args, { id }) => {
+          const result = { status: 'success', result: { boxes: 0 } } as const
+          await desk.env.threads.get(threadId).respond(id, { result })
+          return { status: 'pending', form: asked }
+        },
+      },
+    })
+    await thread.waitUntilIdle()
+    expect((await toolResults(thread))[0]?.content).toContain(told)
+  })
+
   test('open requests of all threads are listed', async () => {
     const { thread } = await desk.start({
       agent: 'manager',

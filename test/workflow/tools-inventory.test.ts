@@ -56,8 +56,8 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     )
   }
 
-  describe('AR-CP.12 AR-SN.3 what the inventory foresees is what happens', () => {
-    test.each(CASES)('with %s', async (_what, scenario) => {
+  describe('what the inventory foresees is what happens', () => {
+    test.each(CASES)('AR-CP.12 AR-SN.3 what is foreseen happens with %s', async (_what, scenario) => {
       const { thread } = await start({ ...scenario, voices: everyVoice(calls(...CALLS), done) })
       const foreseen = await policies(
         thread,

@@ -220,10 +220,10 @@ function toDetail({ arguments: args, preview, ...question }: Question, requester
   return detail as unknown as JsonObject
 }
 
-/** The nesting of a model's arguments is unbounded (T10). */
-function shown(args: JsonValue): JsonValue {
+/** As JSON, because parsed arguments may contain dates and the like. The nesting of a model's arguments is unbounded (T10). */
+function shown(args: unknown): JsonValue {
   try {
-    return redactFields(args)
+    return redactFields(JSON.parse(JSON.stringify(args)) as JsonValue)
   } catch (error) {
     if (error instanceof RangeError) return 'They are nested too deep to be shown.'
     throw error

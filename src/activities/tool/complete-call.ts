@@ -25,6 +25,7 @@ import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { loadPlan, waitForDefinition } from '../plan-content.js'
+import { formProblem } from '../../policy/approval-detail.js'
 import { microseconds } from '../scope.js'
 import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
@@ -187,6 +188,13 @@ async function resultOfResponse(
       alongside: { hooks },
     }
   }
+  const misfit = formProblem(request, request.answer)
+  // An answer that came before the call asked was not checked.
+  if (misfit !== undefined)
+    return {
+      result: failureResult(`The answer does not fit: ${misfit}`, 'invalid_result'),
+      alongside: { hooks },
+    }
   const args = argumentsOf(dependencies, call.row)
   const signal = new AbortController().signal
   // The first half of the call has used the ids that derive from the call's id.

@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import type { PendingToolResult } from '../../definitions/tool-result.js'
 import { parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { RemoteActivity, ToolDefinition } from '../../definitions/tool.js'
 import type {
@@ -60,7 +61,7 @@ import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import type { Denied } from './permission.js'
 import { toCallResult } from './tool-result.js'
-import { isPending } from './tool-values.js'
+import { formOf, isPending } from './tool-values.js'
 
 /** Before the second attempt of a tool that declares retries; doubled before each later one. */
 const TOOL_RETRY_PAUSE = 1_000
@@ -255,7 +256,7 @@ async function conclude(
     case 'threw':
       return commitThrown(store, call, { error: ended.error, hooks, usage })
     case 'answered': {
-      if (isPending(ended.value)) return commitPending(store, call, { state, hooks })
+      if (isPending(ended.value)) return commitPending(store, call, { state, hooks, pending: ended.value })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
       return commitAnswered(store, run, { result, hooks, usage })
     }
@@ -330,13 +331,16 @@ function messageOf({ message }: Thrown): string {
 async function commitPending(
   store: Store,
   call: HeldCall,
-  { state, hooks }: { readonly state: BufferedState; readonly hooks: HookBatch },
+  { state, hooks, pending }: Pick<Tried, 'state' | 'hooks'> & { readonly pending: PendingToolResult },
 ): Promise<PendingAnswer | ResultAnswer> {
+  const form = formOf(pending)
+  if (typeof form === 'string')
+    return commitResult(store, call, failureResult(form, 'invalid_result'), { hooks })
   const badContext = state.lookAtContext()
   if (badContext !== undefined)
     return commitResult(store, call, failureResult(badContext, 'invalid_context'), { hooks })
   try {
-    return await commit(store, call.operation, (tx) => storeQuestion(tx, call, hooks))
+    return await commit(store, call.operation, (tx) => storeQuestion(tx, call, { hooks, form }))
   } catch (error) {
     if (error instanceof TooManyOperations)
       return commitResult(store, call, failureResult(error.message, 'too_many_operations'))
@@ -345,14 +349,19 @@ async function commitPending(
   }
 }
 
-async function storeQuestion(tx: Writer, call: HeldCall, hooks: HookBatch): Promise<PendingAnswer> {
+async function storeQuestion(
+  tx: Writer,
+  call: HeldCall,
+  { hooks, form }: { readonly hooks: HookBatch; readonly form: JsonObject | null },
+): Promise<PendingAnswer> {
   const { input, row, operation, now, scope } = call
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
   assertFitting(operations)
-  const question = { kind: 'call', call_id: callId, tool_name: row.name } as const
+  const detail = form === null ? null : { form }
+  const question = { kind: 'call', call_id: callId, tool_name: row.name, detail } as const
   const isNew = await insertRequest(tx, { thread_id: threadId, id: callId, ...question, requested_at: now })
-  const isAnswered = !isNew && (await takeEarlyAnswer(tx, { threadId, id: callId, now }))
+  const isAnswered = !isNew && (await takeEarlyAnswer(tx, { threadId, id: callId, now, detail }))
   const answer: PendingAnswer = {
     ...{ type: 'pending', requestId: callId, kind: 'call', status: 'waiting_input', next: 'complete' },
     ...(isAnswered && { answered: true }),

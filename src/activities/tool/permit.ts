@@ -21,7 +21,7 @@ import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
-import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { findGrant } from '../../store/calls/grants.js'
 import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
@@ -268,8 +268,7 @@ async function permitOf(dependencies: ActivityDependencies, asking: Asking, own:
     problems: [...own.problems, ...judged.problems],
     question: () => ({
       kind,
-      // As JSON: parsed arguments may contain dates and the like.
-      arguments: JSON.parse(JSON.stringify(args)) as JsonValue,
+      arguments: args,
       approval: combineApprovalRules(rulesOfApproval),
     }),
   }

@@ -4,12 +4,11 @@
  * Does not own: the form of an answer (`check-answer.ts`), and its way to the workflow (`respond.ts`).
  * Invariant: an answer that is refused leaves the request open, and nothing of it is stored.
  */
-import { z } from 'zod'
-
 import { answererProblem } from '../../policy/approval.js'
 import type { Caller } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
+import { schemaProblem } from '../../policy/schema-problem.js'
 import { restoreFields } from '../../policy/redact-fields.js'
 import { ApprovalForbiddenError, MessageRejectedError } from '../../protocol/errors.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
@@ -85,7 +84,7 @@ async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObj
       `Expected no "arguments" for request "${id}", which is not about a tool.`,
     )
   const args = restoreFields(changed, await originalOf(db, request)) as JsonObject
-  const problem = schemaProblem(detail, args)
+  const problem = argumentsProblem(detail, args)
   if (problem === undefined) return args
   throw new MessageRejectedError(
     threadId,
@@ -103,10 +102,9 @@ async function originalOf(
 }
 
 /** The worker checks them again by the tool's own schema, which may demand more than its JSON schema says. */
-function schemaProblem({ schema }: ApprovalDetail, args: JsonObject): string | undefined {
-  if (schema === undefined) return Object.keys(args).length === 0 ? undefined : 'the tool has no arguments'
-  const parsed = z.fromJSONSchema(schema as never).safeParse(args)
-  return parsed.error?.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')
+function argumentsProblem({ schema }: ApprovalDetail, args: JsonObject): string | undefined {
+  if (schema !== undefined) return schemaProblem(schema, args)
+  return Object.keys(args).length === 0 ? undefined : 'the tool has no arguments'
 }
 
 interface Remembering {

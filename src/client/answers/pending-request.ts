@@ -2,7 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider'
 
 import type { ActionKind } from '../../policy/action.js'
 import { isRestricted } from '../../policy/approval.js'
-import { approvalDetailOf } from '../../policy/approval-detail.js'
+import { approvalDetailOf, formOfRequest } from '../../policy/approval-detail.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import type { PreviewPart } from '../../policy/preview.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
@@ -26,6 +26,8 @@ export type PendingRequest =
       readonly toolName: string
       /** The arguments that the model wrote; left out if they are no JSON. */
       readonly args?: JsonValue
+      /** The JSON schema of the `result` that the tool asks for. @default any */
+      readonly form?: JSONSchema7
       /** Microseconds since 1970. */
       readonly requestedAt: number
     }
@@ -82,7 +84,9 @@ export function toPendingRequest(listed: ListedRequest): PendingRequest {
   const { id, kind, requested_at: requestedAt, detail, tool_name } = request
   const toolName = tool_name ?? ''
   if (kind === 'approval') return toApprovalRequest(listed)
-  if (kind === 'call') return { id, kind, toolName, ...parseArguments(args), requestedAt }
+  const form = formOfRequest(request)
+  if (kind === 'call')
+    return { id, kind, toolName, ...parseArguments(args), ...(form !== undefined && { form }), requestedAt }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,

@@ -4,7 +4,7 @@ import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../..
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Caller } from '../../policy/approval.js'
-import { approvalDetailOf } from '../../policy/approval-detail.js'
+import { approvalDetailOf, formProblem } from '../../policy/approval-detail.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -195,7 +195,7 @@ async function answerableRequest(
   if (request.kind === kind || (kind === 'call' && approvalDetailOf(request)?.kind === 'tool')) return request
   throw new MessageRejectedError(
     threadId,
-    `Expected an answer { ${FORM[request.kind]} } to request "${requestId}", got { ${FORM[kind]} }.`,
+    `Expected an answer ${formsOf(request)} to request "${requestId}", got { ${FORM[kind]} }.`,
   )
 }
 
@@ -244,6 +244,12 @@ function isUnasked({ status, answered_at: answeredAt }: PendingRecord): boolean 
   return status === 'early' && answeredAt === null
 }
 
+/** The forms of the answers that a request takes. */
+function formsOf(request: PendingRecord): string {
+  const forms = `{ ${FORM[request.kind]} }`
+  return approvalDetailOf(request)?.kind === 'tool' ? `${forms} or { ${FORM.call} }` : forms
+}
+
 const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
   approval: 'approved',
   variables: 'env',
@@ -278,6 +284,12 @@ async function toDecision(
   const placed =
     request.status === 'open' || isUnasked(request) ? await placeAttachments(tx, threadId, files) : []
   const built = buildResult(result, placed)
+  const misfit = request.status === 'open' ? formProblem(request, built) : undefined
+  if (misfit !== undefined)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected a "result" that fits the form of request "${id}", got another: ${misfit}. The request stays open.`,
+    )
   const named = { threadId, id, digest: digestResult(result), ...(by !== undefined && { by }) }
   if (request.kind !== 'approval') return { ...named, answer: built }
   // In the place of a call, which is not made.

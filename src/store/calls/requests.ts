@@ -67,11 +67,16 @@ export async function insertEarlyAnswer(
 /** The call makes its request: takes an early answer. Returns whether there was one. */
 export async function takeEarlyAnswer(
   tx: Writer,
-  { threadId, id, now }: { readonly threadId: string; readonly id: string; readonly now: Micros },
+  {
+    threadId,
+    id,
+    now,
+    detail,
+  }: { readonly threadId: string; readonly id: string; readonly now: Micros } & Pick<PendingRecord, 'detail'>,
 ): Promise<boolean> {
   const result = await tx
     .updateTable('pending')
-    .set({ status: 'answered', requested_at: now })
+    .set(codec.toRow({ status: 'answered' as const, requested_at: now, detail }))
     .where('thread_id', '=', threadId)
     .where('id', '=', id)
     .where('status', '=', 'early')
