@@ -1,6 +1,6 @@
 /** What the judgement of a call costs: a step of a thread with rules of each source and a policy function against one of a thread with nothing. */
 import { definePolicy } from 'everthread'
-import type { ThreadHandle } from 'everthread/client'
+import type { CreateThread } from 'everthread/client'
 
 import type { BenchServers } from '../bench-servers.js'
 import type { BenchResult, Figure } from '../figure.js'
@@ -35,15 +35,11 @@ export async function policyBench(
   } as const
   return withLoopingWorker(servers, { taskQueue: 'bench-policy-plain' }, (plain) =>
     withLoopingWorker(servers, { taskQueue: 'bench-policy-judged', ...judging }, async (judged) => {
-      const threads = {
-        plain: await plain.createThread(),
-        judged: await judged.createThread('worker', { permissions: { ...RULES, 'work.*': 'allow' } }),
-      }
       const pairs: Pair[] = []
       for (let n = -WARM_UP; n < PAIRS; n += 1) {
         const pair = await measurePair(n, {
-          plain: () => steps(plain, threads.plain),
-          judged: () => steps(judged, threads.judged),
+          plain: () => steps(plain, {}),
+          judged: () => steps(judged, { permissions: { ...RULES, 'work.*': 'allow' } }),
         })
         if (n >= 0) pairs.push(pair)
       }
@@ -62,10 +58,14 @@ async function measurePair(
   return { plain: await measures.plain(), judged }
 }
 
-async function steps(worker: LoopingWorker, thread: ThreadHandle): Promise<StepTime> {
+/** Of a new thread, so that each turn has the same conversation. */
+async function steps(worker: LoopingWorker, given: Pick<CreateThread, 'permissions'>): Promise<StepTime> {
+  const thread = await worker.createThread('worker', given)
   worker.stopwatch.reset()
   await worker.takeTurn(thread, { calls: STEPS, resultLength: 2 })
-  return worker.stopwatch.perStep()
+  const time = worker.stopwatch.perStep()
+  await thread.terminate()
+  return time
 }
 
 function report(pairs: readonly Pair[]): BenchResult {

@@ -23,6 +23,7 @@ import type {
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
+import { schemaFormProblem } from '../../policy/schema-problem.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { insertRemoteCall, remoteSecretPlace } from '../../store/calls/remote-calls.js'
 import type { RemoteCall } from '../../store/calls/remote-calls.js'
@@ -61,7 +62,7 @@ import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import type { Denied } from './permission.js'
 import { toCallResult } from './tool-result.js'
-import { formOf, isPending } from './tool-values.js'
+import { isPending } from './tool-values.js'
 
 /** Before the second attempt of a tool that declares retries; doubled before each later one. */
 const TOOL_RETRY_PAUSE = 1_000
@@ -347,6 +348,13 @@ async function commitPending(
     if (!FileError.isInstance(error)) throw error
     return commitResult(store, call, failureResult(error.message, 'invalid_file'))
   }
+}
+
+/** The JSON schema of the answer that a pending call asks for; null: any result. A text is what is wrong with it. */
+function formOf({ form }: PendingToolResult): JsonObject | string | null {
+  if (form === undefined) return null
+  const problem = schemaFormProblem(form)
+  return problem === undefined ? form : `The tool answered with a "form" that is no JSON Schema: ${problem}`
 }
 
 async function storeQuestion(

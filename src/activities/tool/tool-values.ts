@@ -1,6 +1,4 @@
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
-import { schemaFormProblem } from '../../policy/schema-problem.js'
-import type { JsonObject } from '../../protocol/values.js'
 
 /**
  * The reason why an answer is no tool result; null if it is one. Tools may be written in JavaScript, so their answers are
@@ -46,13 +44,6 @@ export function isPending(result: unknown): result is PendingToolResult {
   } catch {
     return false
   }
-}
-
-/** The JSON schema of the answer that a pending call asks for; null: any result. A text is what is wrong with it. */
-export function formOf({ form }: PendingToolResult): JsonObject | string | null {
-  if (form === undefined) return null
-  const problem = schemaFormProblem(form)
-  return problem === undefined ? form : `The tool answered with a "form" that is no JSON Schema: ${problem}`
 }
 
 /** The text that the model reads. */
