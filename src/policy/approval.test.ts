@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 
-import { answererProblem, approvalRuleProblem, combineApprovalRules, isRestricted } from './approval.js'
+import {
+  answererProblem,
+  approvalRuleProblem,
+  combineApprovalRules,
+  demandsMore,
+  isRestricted,
+} from './approval.js'
 import { readPreview } from './preview.js'
-import { redactFields, restoreFields } from './redact-fields.js'
+import { hiddenField, redactFields, restoreFields } from './redact-fields.js'
 
 describe('the rule of an approval', () => {
   test.each([
@@ -11,11 +17,25 @@ describe('the rule of an approval', () => {
     [{ roles: [] }, 'expected roles to be a list of 1 to 100 names'],
     [{ roles: ['a', ''] }, 'expected roles to be a list of 1 to 100 names'],
     [{ fourEyes: 'yes' }, 'expected fourEyes to be true or false'],
-    [{ expiresIn: 0 }, 'expected expiresIn to be milliseconds from 1 to 31622400000, got 0'],
-    [{ expiresIn: Number.NaN }, 'expected expiresIn to be milliseconds from 1 to 31622400000, got NaN'],
-    [{ expiresIn: '1h' }, 'expected expiresIn to be milliseconds from 1 to 31622400000, got string'],
+    [{ expiresIn: 0 }, 'expected expiresIn to be whole milliseconds from 1 to 31622400000, got 0'],
+    [{ expiresIn: Number.NaN }, 'expected expiresIn to be whole milliseconds from 1 to 31622400000, got NaN'],
+    [{ expiresIn: '1h' }, 'expected expiresIn to be whole milliseconds from 1 to 31622400000, got string'],
   ])('%j is refused', (rule, problem) => {
     expect(approvalRuleProblem(rule)).toBe(problem)
+  })
+
+  test.each([
+    [{ fourEyes: true }, {}, true],
+    [{ roles: [['a']] }, { roles: [['b']] }, true],
+    [{ roles: [['a']] }, { roles: [['a'], ['b']], fourEyes: true }, false],
+    [{}, {}, false],
+  ] as const)('%j demands more than %j: %s', (now, answered, expected) => {
+    expect(demandsMore(now, answered)).toBe(expected)
+  })
+
+  test('four eyes need a user for whom the thread works', () => {
+    const caller = { account: null, user: 'ben' }
+    expect(answererProblem({ fourEyes: true }, caller, null)).toContain('the thread has none')
   })
 
   test('the rules of several sources are as strict as all of them together', () => {
@@ -74,6 +94,21 @@ describe('fields with secret names', () => {
     expect(restoreFields({ token: '[redacted]', note: '[redacted]' }, {})).toEqual({
       ...{ token: '[redacted]', note: '[redacted]' },
     })
+  })
+
+  test('stay hidden where it is not sure whose they are, and that is told', () => {
+    const list = [
+      { name: 'a', password: 'A' },
+      { name: 'b', password: 'B' },
+    ]
+    const [first, second] = redactFields(list) as typeof list
+    expect(restoreFields([first, second] as never, list)).toEqual(list)
+    for (const changed of [[second], [second, first], [{ ...first, name: 'c' }, second]]) {
+      const restored = restoreFields(changed as never, list)
+      expect(hiddenField(restored)).toBe('password')
+      expect(JSON.stringify(restored)).not.toContain('"A"')
+    }
+    expect(hiddenField({ renamed_token: 1, note: '[redacted]' })).toBeUndefined()
   })
 })
 

@@ -45,9 +45,14 @@ export function approvalRuleProblem(rule: unknown): string | undefined {
   const { roles, fourEyes, expiresIn } = rule as Readonly<Record<string, unknown>>
   if (roles !== undefined && rolesProblem(roles) !== undefined) return rolesProblem(roles)
   if (fourEyes !== undefined && typeof fourEyes !== 'boolean') return 'expected fourEyes to be true or false'
-  const isTime = typeof expiresIn === 'number' && expiresIn >= 1 && expiresIn <= LONGEST_EXPIRY
+  const isTime = isExpiry(expiresIn)
   if (expiresIn === undefined || isTime) return undefined
-  return `expected expiresIn to be milliseconds from 1 to ${LONGEST_EXPIRY}, got ${typeof expiresIn === 'number' ? expiresIn : typeof expiresIn}`
+  return `expected expiresIn to be whole milliseconds from 1 to ${LONGEST_EXPIRY}, got ${typeof expiresIn === 'number' ? expiresIn : typeof expiresIn}`
+}
+
+/** Whether a value is a time until which something holds: whole milliseconds, at most a year. */
+export function isExpiry(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= LONGEST_EXPIRY
 }
 
 /** Returns what is wrong with a list of roles. An empty one would let nobody answer. */
@@ -74,7 +79,14 @@ export function isRestricted({ roles, fourEyes }: CombinedApproval): boolean {
   return roles !== undefined || fourEyes === true
 }
 
-/** Why this caller may not answer; undefined: they may. `requester` is the user for whom the thread works. */
+/** Whether an answer by the second rule says too little for the first one. */
+export function demandsMore(now: CombinedApproval, answered: CombinedApproval): boolean {
+  const known = (answered.roles ?? []).map((list) => JSON.stringify(list))
+  const isNew = (list: readonly string[]): boolean => !known.includes(JSON.stringify(list))
+  return (now.roles ?? []).some(isNew) || (now.fourEyes === true && answered.fourEyes !== true)
+}
+
+/** Why this caller may not answer; undefined: they may. `requester` is the user for whom the thread works; null: it has none. */
 export function answererProblem(
   { roles = [], fourEyes }: CombinedApproval,
   caller: Caller | undefined,
@@ -85,5 +97,6 @@ export function answererProblem(
   if (missing !== undefined) return `somebody with one of the roles ${missing.join(', ')}`
   if (fourEyes !== true) return undefined
   if (user === undefined) return 'a known user, because two persons have to agree'
+  if (requester === null) return 'somebody else than the user of the thread, and the thread has none'
   return user === requester ? 'another user than the one for whom the thread works' : undefined
 }

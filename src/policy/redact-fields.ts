@@ -3,6 +3,8 @@
  * Owns: which names are secret, and how a person's changed copy gets the hidden values back.
  * Does not own: the redaction of declared secrets by their values (`activities/variables/redactor.ts`).
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import { isObject } from '../protocol/values.js'
 import type { JsonValue } from '../protocol/values.js'
 
@@ -49,12 +51,19 @@ export function redactFields(value: JsonValue): JsonValue {
   )
 }
 
-/** A person's changed copy of what was shown, with the values that were hidden from them where they left them as they are. */
+/**
+ * A person's changed copy of what was shown, with the values that were hidden from them where they left them as they are. Within a
+ * list only entries that nothing was changed in get theirs: any other may be another entry by now.
+ */
 export function restoreFields(changed: JsonValue, original: JsonValue): JsonValue {
-  if (Array.isArray(changed))
-    return changed.map((inner, index) =>
-      restoreFields(inner, Array.isArray(original) ? (original[index] ?? null) : null),
-    )
+  if (Array.isArray(changed)) {
+    const entries: readonly JsonValue[] = Array.isArray(original) ? original : []
+    return changed.map((entry: JsonValue, index) => {
+      const before = entries[index]
+      const isSame = before !== undefined && isDeepStrictEqual(entry, redactFields(before))
+      return isSame ? before : entry
+    })
+  }
   if (!isObject(changed)) return changed
   const known = isObject(original) ? (original as Readonly<Record<string, JsonValue>>) : {}
   return Object.fromEntries(
@@ -64,4 +73,13 @@ export function restoreFields(changed: JsonValue, original: JsonValue): JsonValu
       return [name, restoreFields(inner, before ?? null)]
     }),
   )
+}
+
+/** The name of a secret field whose value is still hidden; undefined: none is. */
+export function hiddenField(value: JsonValue): string | undefined {
+  if (Array.isArray(value)) return value.map(hiddenField).find((name) => name !== undefined)
+  if (!isObject(value)) return undefined
+  return Object.entries(value as Readonly<Record<string, JsonValue>>)
+    .map(([name, inner]) => (inner === HIDDEN && isSecretName(name) ? name : hiddenField(inner)))
+    .find((name) => name !== undefined)
 }

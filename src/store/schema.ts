@@ -363,6 +363,8 @@ interface GrantsTable {
   /** JSON; it holds for calls that need no other capabilities. Null: it holds for the same arguments of the tool. */
   capabilities: string | null
   arguments_digest: string | null
+  /** JSON of `CombinedApproval`: the rule that was answered. It holds for no call whose rule demands more. */
+  approval: string | null
   /** The thread and the request that it was given in. */
   given_in: string
   request_id: string

@@ -65,9 +65,17 @@ describe('the answer to a request', () => {
   test('that came before the end of the time counts, whatever the timer says', () =>
     withDesk({}, async (desk) => {
       const { read } = await asked(desk, { approval: { expiresIn: 5 } })
-      expect(await read({ ...goesOn, expired: true })).toMatchObject({ kind: 'denied', isExpired: true })
       await desk.decide(ID, { approved: true })
       expect(await read({ ...goesOn, expired: true })).toMatchObject({ kind: 'approved' })
+    }))
+
+  test('that comes after the end of the time finds no request, also before the denial is committed', () =>
+    withDesk({}, async (desk) => {
+      const { read } = await asked(desk, { approval: { expiresIn: 5 } })
+      const denied = { kind: 'denied', isExpired: true }
+      expect(await read({ ...goesOn, expired: true })).toMatchObject(denied)
+      expect(await desk.decide(ID, { approved: true })).toBe('refused')
+      expect(await read({ ...goesOn, expired: true })).toMatchObject(denied)
     }))
 
   test('is for the arguments that were shown, or for those that the person gave', () =>

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 
 import type { ApprovalRequest, CreateThread, ThreadHandle } from '../../src/client/index.js'
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import {
+  defineAgent,
+  defineModel,
+  definePolicy,
+  definePrompt,
+  defineTool,
+  registry,
+} from '../../src/index.js'
 import { createFamilyScripts } from './family-scripts.js'
 import { marked } from './marker.js'
 import type { ModeEnvironment } from './three-modes.js'
@@ -27,7 +34,7 @@ export const approvalDesk = registry({
     definePrompt({
       ...{ name: 'clerk', toolDescription: 'Works', model: 'voice', prompt: 'You work.' },
       ...{ includeChat: true, includePastTools: true },
-      tools: ['refund', 'repay', 'plain', 'large', 'urgent', 'broken', 'strict'],
+      tools: ['refund', 'repay', 'plain', 'large', 'tiered', 'urgent', 'broken', 'strict'],
     }),
   ],
   agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })],
@@ -47,6 +54,9 @@ export const approvalDesk = registry({
     large: defineTool({
       ...{ ...refunding, description: 'Pays much', execute },
       approval: { roles: ['manager', 'owner'], fourEyes: true },
+    }),
+    tiered: defineTool({
+      ...{ args: order, capabilities: ['orders.refund'], description: 'Asks by amount', execute },
     }),
     urgent: defineTool({
       ...refunding,
@@ -71,6 +81,13 @@ export const approvalDesk = registry({
 })
 
 export type ApprovalDesk = typeof approvalDesk
+
+/** Above 100 euros a manager has to approve what the tool `tiered` pays. */
+export const tiers = definePolicy(({ name, arguments: args }) => {
+  if (name !== 'tiered') return 'allow'
+  const isLarge = Number(args['euros']) > 100
+  return { effect: 'require_approval', ...(isLarge && { approval: { roles: ['manager'] } }) }
+})
 
 const scripts = createFamilyScripts(approvalDesk)
 export const { models, tools } = scripts

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 
 import { ApprovalForbiddenError, MessageRejectedError, RequestNotFoundError } from '../../src/index.js'
-import { approvalDesk, approvalDeskOf, models, tools } from '../support/approval-desk.js'
+import { approvalDesk, approvalDeskOf, models, tiers, tools } from '../support/approval-desk.js'
 import { threeModes } from '../support/three-modes.js'
 import { until } from '../support/until.js'
 
 const MANAGER = { account: 'acme', user: 'mia', roles: ['manager'] } as const
 
-threeModes({ registry: approvalDesk, models, tools }, (mode) => {
+threeModes({ registry: approvalDesk, models, tools, policy: tiers }, (mode) => {
   const { ran, start, startAndAsk, requestOf } = approvalDeskOf(mode)
   const large = { calls: [{ name: 'large' }], userId: 'ann', account: 'acme' } as const
 
@@ -172,6 +172,35 @@ threeModes({ registry: approvalDesk, models, tools }, (mode) => {
         ).rejects.toSatisfy(MessageRejectedError.isInstance)
       expect(await mode.env.threads.grants({ threadId: thread.threadId })).toEqual([])
       expect((await requestOf(thread)).id).toBe(request.id)
+    })
+  })
+
+  const tiered = (euros: number) => ({ name: 'tiered', args: { euros } })
+
+  test('changed arguments that somebody else has to approve run nothing', async () => {
+    const { thread, request } = await startAndAsk({ calls: [tiered(20)] })
+    expect(request.approvers).toBeUndefined()
+    const changed = { task: 'x', euros: 900 }
+    await thread.respond(
+      request.id,
+      { approved: true, arguments: changed },
+      { caller: { account: null, user: 'ben' } },
+    )
+    await thread.waitUntilIdle()
+    expect(ran).toEqual([])
+    expect(await thread.decisions()).toMatchObject([
+      { decision: 'denied', source: 'person', by: 'ben', changed: true },
+    ])
+  })
+
+  test('a grant answers no call that somebody else has to approve', async () => {
+    const { thread, request } = await startAndAsk({ calls: [tiered(20), tiered(30), tiered(900)] })
+    await thread.respond(request.id, { approved: true, remember: { for: 'thread' } })
+    await thread.waitUntilIdle()
+    expect(ran.map(([, { euros }]) => euros)).toEqual([20, 30])
+    expect(await requestOf(thread)).toMatchObject({
+      args: { euros: 900 },
+      approvers: { roles: [['manager']] },
     })
   })
 

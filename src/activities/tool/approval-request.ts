@@ -8,7 +8,8 @@
  * - The row holds the digest of the arguments that were shown; other arguments need a new request, or are those that the person gave.
  * - A bare update from Temporal's command line names no person, so it cannot answer where the rule asks for one.
  */
-import { combineApprovalRules, isRestricted } from '../../policy/approval.js'
+import { isRestricted } from '../../policy/approval.js'
+import type { CombinedApproval } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, Question } from '../../policy/approval-detail.js'
 import { redactFields } from '../../policy/redact-fields.js'
@@ -72,6 +73,8 @@ type StoredAnswer =
       readonly by: string | null
       readonly reason: string | null
       readonly arguments?: JsonObject
+      /** The rule that was answered. */
+      readonly approval: CombinedApproval
       /** The model's arguments are no longer those that were shown. */
       readonly isOutdated: boolean
       /** Requests that the call has made. */
@@ -104,13 +107,14 @@ export async function readStoredAnswer(
   if (request === undefined) return null
   // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
   const goesOn = response?.requestId === request.id
-  const approved = goesOn ? decisionOf(request, response.approved) : null
-  const { reason, id: requestId } = request
-  if (approved === null) {
-    if (!goesOn || response.expired !== true || request.status === 'answered')
-      return { kind: 'waits', answer: approvalAnswer(request) }
+  const { reason, id: requestId, status } = request
+  if (goesOn && (status === 'expired' || (status === 'open' && response.expired === true))) {
+    // In the transaction that decides: an answer that comes before the result is committed finds no request.
+    await expireRequest(tx, { threadId, id: requestId })
     return { kind: 'denied', requestId, by: null, reason: null, isExpired: true }
   }
+  const approved = goesOn ? decisionOf(request, response.approved) : null
+  if (approved === null) return { kind: 'waits', answer: approvalAnswer(request) }
   const by = request.status === 'open' ? COMMAND_LINE : request.answered_by
   const given = answerIn(request)
   if (!approved) {
@@ -126,20 +130,28 @@ export async function readStoredAnswer(
   }
   const isOutdated = given.arguments === undefined && request.digest !== digestOf(argumentsOf(row))
   const changed = given.arguments === undefined ? {} : { arguments: given.arguments }
-  return { kind: 'approved', requestId, by, reason, isOutdated, requested, ...changed }
+  return {
+    kind: 'approved',
+    requestId,
+    by,
+    reason,
+    approval: ruleOf(request),
+    isOutdated,
+    requested,
+    ...changed,
+  }
 }
 
 /** The decision in the row, else that of a bare update; null without either. */
 function decisionOf(request: PendingRecord, claimed: boolean | undefined): boolean | null {
   const { status, approved } = request
-  if (status === 'open') return isRestrictedRequest(request) ? null : (claimed ?? null)
+  if (status === 'open') return isRestricted(ruleOf(request)) ? null : (claimed ?? null)
   // Only an explicit approval allows the call.
   return status === 'answered' && approved === true
 }
 
-function isRestrictedRequest(request: PendingRecord): boolean {
-  const { approval } = approvalDetailOf(request) ?? { approval: combineApprovalRules([]) }
-  return isRestricted(approval)
+function ruleOf(request: PendingRecord): CombinedApproval {
+  return approvalDetailOf(request)?.approval ?? {}
 }
 
 /** `approval_<call>` for the first request, `approval_<call>_2` for the second, and so on. */
@@ -234,13 +246,12 @@ function shown(args: unknown): JsonValue {
 const COMMAND_LINE = 'cli'
 
 /**
- * Stores a decision that only an update or the end of the time carried, and returns the event of the decision. It runs once, when
- * the call goes on.
+ * Stores a decision that only an update carried, and returns the events of the decision. It runs once, when the call goes on.
  */
 export async function resolveRequest(
   tx: Writer,
   input: HeldInput,
-  { requestId, approved: claimed, expired }: CallResponse,
+  { requestId, approved: claimed }: CallResponse,
 ): Promise<readonly Fact[]> {
   const { threadId } = input
   if (claimed !== undefined)
@@ -249,7 +260,6 @@ export async function resolveRequest(
       ...{ threadId, id: requestId, approved: claimed, by: COMMAND_LINE },
       now: microseconds(input),
     })
-  if (expired === true) await expireRequest(tx, { threadId, id: requestId })
   const request = await findRequest(tx, threadId, requestId)
   if (request === null || request.status === 'open') return []
   const { kind, status, approved, answered_by: by } = request

@@ -9,10 +9,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
 import type { ResultAnswer, Usage } from '../../protocol/activities.js'
+import { redactFields } from '../../policy/redact-fields.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { queuesTool } from '../../protocol/operations.js'
+import type { JsonValue } from '../../protocol/values.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { eraseCall, finishToolCall, recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
@@ -299,7 +301,8 @@ const LONGEST_SHOWN = 2_000
 function withPersonsPart({ decision, arguments: args }: ToolCallRecord, content: string): string {
   if (decision?.answered === true) return `A person answered in the place of this tool:\n\n${content}`
   if (decision?.changed !== true) return content
-  const shown = args.length > LONGEST_SHOWN ? `${args.slice(0, LONGEST_SHOWN)}…` : args
+  const text = JSON.stringify(redactFields(JSON.parse(args) as JsonValue))
+  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
   return `A person changed the arguments of this call to ${shown}\n\n${content}`
 }
 

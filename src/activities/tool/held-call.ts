@@ -106,7 +106,8 @@ function decidedRow(
   const given = 'arguments' in permission ? permission.arguments : undefined
   return {
     ...row,
-    decision: decision ?? row.decision,
+    // The second half of a call is decided about with its first one.
+    decision: row.started_at === null ? (decision ?? row.decision) : row.decision,
     arguments: given === undefined ? row.arguments : JSON.stringify(given),
   }
 }

@@ -10,11 +10,13 @@
  *   unknown outcome (T4). Text of the conversation decides nothing.
  * - What rules deny by the time of the answer does not run, whoever has approved it.
  */
+import { demandsMore } from '../../policy/approval.js'
 import { ALLOWED_BY_DEFAULT, judgeForThread } from '../../policy/judge.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import type { PendingAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
@@ -147,10 +149,21 @@ async function decideByAnswer(
   if (permit !== null) {
     // The approval answers what needs one, and no deny.
     const now = judgeForThread(permit, thread.permissions, { grant: answered.requestId })
-    if (now.decision === 'denied')
+    if (now.decision === 'denied') {
+      const { requestId, by } = decision
+      const told = { ...now, ...withoutUndefined({ requestId, by }) }
       // The answer of the person is told with the result of the call.
-      return deny(tx, { ...entered, response: null }, { permit, decision: now })
-    if (answered.isOutdated)
+      return deny(tx, { ...entered, response: null }, { permit, decision: told })
+    }
+    const demanded = permit.question().approval
+    if (demandsMore(demanded, answered.approval) && answered.arguments !== undefined)
+      return {
+        kind: 'denied',
+        operation,
+        decision: { ...decision, decision: 'denied' },
+        result: OTHER_APPROVER,
+      }
+    if (answered.isOutdated || demandsMore(demanded, answered.approval))
       return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }
   // The event of the answered request says what a person decided.
@@ -190,6 +203,12 @@ function denialResult(reason: string | null): CallResult {
     `${ERROR_PREFIX}A person did not allow this call, so it was not made.${because(reason)}`,
   )
 }
+
+/** Who may answer depends on the arguments, and the person changed these. */
+const OTHER_APPROVER: CallResult = outcomeResult(
+  'denied',
+  `${ERROR_PREFIX}A person changed the arguments of this call to some that somebody else has to approve, so it was not made.`,
+)
 
 const EXPIRED: CallResult = {
   ...outcomeResult('denied', `${ERROR_PREFIX}Nobody approved this call in time, so it was not made.`),

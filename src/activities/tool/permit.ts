@@ -219,9 +219,19 @@ async function judgeBeforehand(
 ): Promise<PermissionDecision> {
   const quick = judgeForThread(permit, permissions)
   if (quick.decision === 'allowed' && !looksAtFailures(permit, permissions)) return quick
-  const row = { name, arguments: JSON.stringify(args) }
+  const row = { name, arguments: textOf(args) }
   const { now = Date.now() } = input
   return store.read((db) => judgePermit(db, permit, { input: { ...input, now }, row, permissions }))
+}
+
+/** The nesting of a model's arguments is unbounded (T10): no grant holds for those that cannot be written. */
+function textOf(args: Record<string, unknown>): string {
+  try {
+    return JSON.stringify(args)
+  } catch (error) {
+    if (error instanceof RangeError) return 'null'
+    throw error
+  }
 }
 
 interface JudgedCall {
@@ -247,7 +257,10 @@ export async function judgePermit(
   if (owner === null) return decision
   const { capabilities = [] } = permit.traits
   const argumentsDigest = digestOf(argumentsOf(row))
-  const call = { toolName: row.name, capabilities, argumentsDigest, now: toMicros(now) }
+  const { approval } = permit.question()
+  // A call may begin long after its activity was scheduled.
+  const at = toMicros(Math.max(now, Date.now()))
+  const call = { toolName: row.name, capabilities, argumentsDigest, approval, now: at }
   const grant = await findGrant(db, owner, call)
   return grant === null ? decision : judgeForThread(permit, permissions, { hasFailed, grant: grant.id })
 }
@@ -417,13 +430,12 @@ async function opinionOfPolicy(
   if (policy === undefined) return NO_OPINION
   const { signal } = asking
   const { threadId, run, step, agent } = asking.input
-  const action = actionOf(asking)
   const context = {
     ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
     ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
   }
   const bounds = { timeout: CHECK_TIMEOUT, signal, abort: new AbortController() }
-  const checked = await runBounded<PolicyAnswer>(async () => policy(action, context), bounds)
+  const checked = await runBounded<PolicyAnswer>(async () => policy(actionOf(asking), context), bounds)
   switch (checked.kind) {
     case 'answered':
       return readPolicyAnswer(checked.value)

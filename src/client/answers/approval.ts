@@ -9,7 +9,7 @@ import type { Caller } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
 import { schemaProblem } from '../../policy/schema-problem.js'
-import { restoreFields } from '../../policy/redact-fields.js'
+import { hiddenField, restoreFields } from '../../policy/redact-fields.js'
 import { ApprovalForbiddenError, MessageRejectedError } from '../../protocol/errors.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -84,6 +84,12 @@ async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObj
       `Expected no "arguments" for request "${id}", which is not about a tool.`,
     )
   const args = restoreFields(changed, await originalOf(db, request)) as JsonObject
+  const hidden = hiddenField(args)
+  if (hidden !== undefined)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected a value of "${hidden}" in "arguments", got one that was hidden and has none at this place: give the value. The request stays open.`,
+    )
   const problem = argumentsProblem(detail, args)
   if (problem === undefined) return args
   throw new MessageRejectedError(
@@ -135,6 +141,7 @@ async function writeGrant(
     tool_name: toolName ?? '',
     capabilities: what === 'capabilities' ? capabilities : null,
     arguments_digest: what === 'arguments' ? digestOf(args ?? (await originalOf(tx, request))) : null,
+    approval: approvalDetailOf(request)?.approval ?? null,
     request_id: id,
     granted_by: by ?? null,
     created_at: now,

@@ -1,5 +1,6 @@
 import type { ToolResult } from '../../definitions/tool-result.js'
 import type { GrantScope } from '../../store/calls/grants.js'
+import { isExpiry } from '../../policy/approval.js'
 import { MessageRejectedError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import {
@@ -152,10 +153,9 @@ function rememberProblem(remember: unknown): string | undefined {
   const { for: scope, what, expiresIn, ...others } = isObject(remember) ? remember : {}
   const isScope = scope === 'thread' || scope === 'tree' || scope === 'user'
   const isWhat = what === undefined || what === 'capabilities' || what === 'arguments'
-  const isTime = expiresIn === undefined || (typeof expiresIn === 'number' && expiresIn >= 1)
-  const isWhole = Number.isSafeInteger(Math.round(Number(expiresIn ?? 1) * 1000))
-  if (isScope && isWhat && isTime && isWhole && Object.keys(others).length === 0) return undefined
-  return 'Expected "remember" to be { for: "thread", "tree" or "user", what: "capabilities" or "arguments", expiresIn: milliseconds }.'
+  const isTime = expiresIn === undefined || isExpiry(expiresIn)
+  if (isScope && isWhat && isTime && Object.keys(others).length === 0) return undefined
+  return 'Expected "remember" to be { for: "thread", "tree" or "user", what: "capabilities" or "arguments", expiresIn: whole milliseconds }.'
 }
 
 function resultProblem(result: unknown): string | undefined {

@@ -5,6 +5,7 @@ import { isRestricted } from '../../policy/approval.js'
 import { approvalDetailOf, formOfRequest } from '../../policy/approval-detail.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import type { PreviewPart } from '../../policy/preview.js'
+import { redactFields } from '../../policy/redact-fields.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import { withoutUndefined } from '../../protocol/values.js'
@@ -24,7 +25,7 @@ export type PendingRequest =
       /** The answer is the result of the call. */
       readonly kind: 'call'
       readonly toolName: string
-      /** The arguments that the model wrote; left out if they are no JSON. */
+      /** The arguments of the call, secret fields hidden; left out if they are no JSON. */
       readonly args?: JsonValue
       /** The JSON schema of the `result` that the tool asks for. @default any */
       readonly form?: JSONSchema7
@@ -127,7 +128,7 @@ function whyAsked(decision: PermissionDecision): NonNullable<ApprovalRequest['de
 function parseArguments(args: string | null): { readonly args?: JsonValue } {
   if (args === null) return {}
   try {
-    return { args: JSON.parse(args) as JsonValue }
+    return { args: redactFields(JSON.parse(args) as JsonValue) }
   } catch {
     return {}
   }

@@ -192,6 +192,9 @@ async function answerableRequest(
   const request =
     (await findRequest(db, threadId, requestId)) ??
     (await findUnaskedRequest(db, { threadId, requestId, kind }))
+  // The timer of the thread has not come that far, or no worker serves it.
+  if (request.status === 'open' && request.expires_at !== null && request.expires_at <= nowMicros())
+    throw new RequestNotFoundError(threadId, { id: requestId, reason: 'one that nobody answered in time' })
   if (request.kind === kind || (kind === 'call' && approvalDetailOf(request)?.kind === 'tool')) return request
   throw new MessageRejectedError(
     threadId,

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { redactFields } from '../../policy/redact-fields.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
 import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
 import type { QueuedItem } from '../../protocol/status.js'
 import { utf8Length } from '../../protocol/values.js'
-import type { JsonObject } from '../../protocol/values.js'
+import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { findRequest } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
@@ -183,7 +186,7 @@ async function argumentsOf(
   callId: string | null | undefined,
 ): Promise<Preview> {
   const call = callId == null ? null : await findToolCall(db, threadId, callId)
-  return previewOf(call?.arguments ?? null)
+  return previewOf(call === null ? null : withoutSecrets(call.arguments))
 }
 
 async function joinResult(
@@ -261,6 +264,20 @@ async function childOf(
 
 function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
   return child?.thread_name == null ? {} : { threadName: child.thread_name }
+}
+
+/** As requests show arguments. */
+function withoutSecrets(args: string): string {
+  try {
+    const value = JSON.parse(args) as JsonValue
+    const shown = redactFields(value)
+    return isDeepStrictEqual(shown, value) ? args : JSON.stringify(shown)
+  } catch (error) {
+    // Nothing could be hidden in it.
+    if (error instanceof RangeError) return '(nested too deep to be shown)'
+    // Broken JSON has no fields.
+    return args
+  }
 }
 
 function previewOf(text: string | null): Preview {

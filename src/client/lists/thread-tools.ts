@@ -308,7 +308,7 @@ async function foresee(
   if (seen.decision.decision === 'allowed') return seen
   const { capabilities = [] } = traits
   // A grant for arguments holds for calls that nobody has made yet.
-  const call = { toolName: name, capabilities, argumentsDigest: '', now: nowMicros() }
+  const call = { toolName: name, capabilities, argumentsDigest: '', approval: {}, now: nowMicros() }
   const grant = await findGrant(db, thread, call)
   return grant === null ? seen : forecast(foreseen, permissions, { hasFailed, grant: grant.id })
 }

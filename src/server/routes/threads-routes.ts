@@ -148,6 +148,13 @@ function ownBody(
     )
   if (caller.account !== null && account !== undefined && account !== caller.account)
     throw new ProblemError(403, 'forbidden', 'Expected no "account", or that of the token, got another one.')
+  const user = caller.account === null ? undefined : caller.user
+  if (user !== undefined && rest.userId !== undefined && rest.userId !== user)
+    throw new ProblemError(
+      403,
+      'forbidden',
+      'Expected no "userId", or the user of the token, got another one.',
+    )
   if (id !== undefined && given !== undefined)
     throw new ProblemError(400, 'bad_request', 'Expected "id" or "key", got both.')
   const owner = caller.account ?? account
@@ -156,6 +163,8 @@ function ownBody(
     ...rest,
     ...(threadId !== undefined && { id: threadId }),
     ...(owner !== undefined && { account: owner }),
+    // Whom it works for cannot approve where two persons have to agree.
+    ...(user !== undefined && { userId: user }),
     ...(message !== undefined && { message: typeof message === 'string' ? { content: message } : message }),
   } as CreateThread
 }

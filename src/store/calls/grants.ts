@@ -4,6 +4,8 @@
  * Does not own: when one counts (`policy/judge.ts`), and how it is given (`client/answers/`).
  */
 import type { Selectable } from 'kysely'
+import { demandsMore } from '../../policy/approval.js'
+import type { CombinedApproval } from '../../policy/approval.js'
 import type { Micros } from '../../protocol/time.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -14,11 +16,11 @@ import type { ThreadRecord } from '../threads/threads.js'
 /** For what a grant holds: this thread, all threads of its tree, or all threads of its user. */
 export type GrantScope = 'thread' | 'tree' | 'user'
 
-type Columns = { capabilities: readonly string[] | null }
+type Columns = { capabilities: readonly string[] | null; approval: CombinedApproval | null }
 
 export type GrantRecord = Decoded<Selectable<Schema['grants']>, Columns>
 
-const codec = rowCodec<Selectable<Schema['grants']>, Columns>({ json: ['capabilities'] })
+const codec = rowCodec<Selectable<Schema['grants']>, Columns>({ json: ['capabilities', 'approval'] })
 
 type Owner = Pick<ThreadRecord, 'id' | 'root_thread_id' | 'account' | 'user_id'>
 
@@ -56,6 +58,8 @@ interface GrantedCall {
   readonly toolName: string
   readonly capabilities: readonly string[]
   readonly argumentsDigest: string
+  /** Who would have to answer. */
+  readonly approval: CombinedApproval
   readonly now: Micros
 }
 
@@ -63,7 +67,7 @@ interface GrantedCall {
 export async function findGrant(
   db: Reader,
   owner: Owner,
-  { toolName, capabilities, argumentsDigest, now }: GrantedCall,
+  { toolName, capabilities, argumentsDigest, approval, now }: GrantedCall,
 ): Promise<GrantRecord | null> {
   const subjects = (['thread', 'tree', 'user'] as const).flatMap((scope) => subjectOf(scope, owner) ?? [])
   const rows = await db
@@ -76,6 +80,7 @@ export async function findGrant(
     .execute()
   const holds = (grant: GrantRecord): boolean => {
     if (grant.expires_at !== null && grant.expires_at <= now) return false
+    if (demandsMore(approval, grant.approval ?? {})) return false
     if (grant.capabilities === null)
       return grant.tool_name === toolName && grant.arguments_digest === argumentsDigest
     const granted = grant.capabilities

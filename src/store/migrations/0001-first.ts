@@ -292,6 +292,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       tool_name: 'text',
       capabilities: 'text?',
       arguments_digest: 'text?',
+      approval: 'text?',
       given_in: 'text',
       request_id: 'text',
       granted_by: 'text?',
