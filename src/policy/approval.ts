@@ -43,10 +43,10 @@ export function approvalRuleProblem(rule: unknown): string | undefined {
   const unknown = Object.keys(rule).find((name) => !['roles', 'fourEyes', 'expiresIn'].includes(name))
   if (unknown !== undefined) return `expected roles, fourEyes and expiresIn only, got "${unknown}"`
   const { roles, fourEyes, expiresIn } = rule as Readonly<Record<string, unknown>>
-  if (roles !== undefined && rolesProblem(roles) !== undefined) return rolesProblem(roles)
+  const wrongRoles = roles === undefined ? undefined : rolesProblem(roles)
+  if (wrongRoles !== undefined) return wrongRoles
   if (fourEyes !== undefined && typeof fourEyes !== 'boolean') return 'expected fourEyes to be true or false'
-  const isTime = isExpiry(expiresIn)
-  if (expiresIn === undefined || isTime) return undefined
+  if (expiresIn === undefined || isExpiry(expiresIn)) return undefined
   return `expected expiresIn to be whole milliseconds from 1 to ${LONGEST_EXPIRY}, got ${typeof expiresIn === 'number' ? expiresIn : typeof expiresIn}`
 }
 
@@ -79,7 +79,7 @@ export function isRestricted({ roles, fourEyes }: CombinedApproval): boolean {
   return roles !== undefined || fourEyes === true
 }
 
-/** Whether an answer by the second rule says too little for the first one. */
+/** Whether the rule of now asks for somebody whom the rule that was answered did not ask for. */
 export function demandsMore(now: CombinedApproval, answered: CombinedApproval): boolean {
   const known = (answered.roles ?? []).map((list) => JSON.stringify(list))
   const isNew = (list: readonly string[]): boolean => !known.includes(JSON.stringify(list))

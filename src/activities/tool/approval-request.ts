@@ -29,6 +29,7 @@ import {
   requestsOfCall,
 } from '../../store/calls/requests.js'
 import type { PendingRecord } from '../../store/calls/requests.js'
+import { argumentsOf } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -168,11 +169,6 @@ function approvalAnswer({ id, expires_at: until }: Pick<PendingRecord, 'id' | 'e
     next: 'execute',
     ...(until === null ? {} : { expiresAt: toMillisAfter(until) }),
   }
-}
-
-/** The arguments as the model wrote them. Broken JSON never reaches this point: nothing is judged then. */
-export function argumentsOf({ arguments: text }: Pick<ToolCallRecord, 'arguments'>): JsonValue {
-  return text.trim() === '' ? {} : (JSON.parse(text) as JsonValue)
 }
 
 interface Asked {

@@ -198,6 +198,7 @@ export function commitDenial(
         ...(await factsNotStoredYet(tx, input, call.operation)),
         ...phaseFive(input, row),
         ...(response === null ? [] : await resolveRequest(tx, input, response)),
+        ...(denied.events ?? []),
       ]
     },
   })

@@ -18,7 +18,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { recordDecision } from '../../store/calls/tool-calls.js'
+import { argumentsOf, recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
@@ -31,7 +31,7 @@ import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import type { ThreadOfCall } from '../../store/threads/threads.js'
-import { argumentsOf, readStoredAnswer, requestApproval, resolveRequest } from './approval-request.js'
+import { readStoredAnswer, requestApproval, resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import { ERROR_PREFIX, outcomeResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
@@ -59,6 +59,8 @@ export interface Denied {
   readonly result: CallResult
   /** What a person answered in the tool's place, before validation. */
   readonly given?: JsonObject
+  /** Of the hooks that were asked, where the denial is stored with its result only. */
+  readonly events?: readonly Fact[]
 }
 
 /** The call in the transaction that would begin it. */
@@ -141,10 +143,12 @@ async function decideByAnswer(
 ): Promise<Permission> {
   const { operation, row, thread } = entered
   const decision = decisionOfPerson(row.decision, answered)
+  const hooked = async (): Promise<readonly Fact[]> => (await permit?.hookFacts?.(tx)) ?? []
   if (answered.kind === 'denied') {
     const { reason, isExpired, result: given } = answered
     const result = isExpired ? EXPIRED : denialResult(reason)
-    return { kind: 'denied', operation, decision, result, ...(given !== undefined && { given }) }
+    const events = await hooked()
+    return { kind: 'denied', operation, decision, result, events, ...(given !== undefined && { given }) }
   }
   if (permit !== null) {
     // The approval answers what needs one, and no deny.
@@ -155,21 +159,17 @@ async function decideByAnswer(
       // The answer of the person is told with the result of the call.
       return deny(tx, { ...entered, response: null }, { permit, decision: told })
     }
-    const demanded = permit.question().approval
-    if (demandsMore(demanded, answered.approval) && answered.arguments !== undefined)
-      return {
-        kind: 'denied',
-        operation,
-        decision: { ...decision, decision: 'denied' },
-        result: OTHER_APPROVER,
-      }
-    if (answered.isOutdated || demandsMore(demanded, answered.approval))
+    const isOfAnother = demandsMore(permit.question().approval, answered.approval)
+    if (isOfAnother && answered.arguments !== undefined) {
+      const denied = { ...decision, decision: 'denied' } as const
+      return { kind: 'denied', operation, decision: denied, result: OTHER_APPROVER, events: await hooked() }
+    }
+    if (answered.isOutdated || isOfAnother)
       return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }
   // The event of the answered request says what a person decided.
   const changed = answered.arguments === undefined ? {} : { arguments: answered.arguments }
-  const events = (await permit?.hookFacts?.(tx)) ?? []
-  return { kind: 'granted', decision, events, ...changed }
+  return { kind: 'granted', decision, events: await hooked(), ...changed }
 }
 
 /** What the decision says once a person has answered. */

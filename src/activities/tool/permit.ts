@@ -23,7 +23,7 @@ import type { ExecuteToolInput } from '../../protocol/activities.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findGrant } from '../../store/calls/grants.js'
-import { findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
+import { argumentsOf, findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import { findOperation } from '../../store/operations.js'
@@ -40,7 +40,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
-import { argumentsOf, argumentsToRun } from './approval-request.js'
+import { argumentsToRun } from './approval-request.js'
 import { runBounded } from './bounded.js'
 
 /** As long as a hook may take. If `needsApproval` hangs longer, a person is asked; if the policy does, the call is denied. */
@@ -251,8 +251,9 @@ export async function judgePermit(
   const called = { thread_id: threadId, run, name: row.name }
   const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(db, called))
   const decision = judgeForThread(permit, permissions, { hasFailed })
-  const isGrantable = judgeForThread(permit, permissions, { hasFailed, grant: '' }).decision === 'allowed'
-  if (decision.decision === 'allowed' || !isGrantable) return decision
+  if (decision.decision === 'allowed') return decision
+  const granted = judgeForThread(permit, permissions, { hasFailed, grant: '' })
+  if (granted.decision !== 'allowed') return decision
   const owner = await findThread(db, threadId)
   if (owner === null) return decision
   const { capabilities = [] } = permit.traits
@@ -262,7 +263,7 @@ export async function judgePermit(
   const at = toMicros(Math.max(now, Date.now()))
   const call = { toolName: row.name, capabilities, argumentsDigest, approval, now: at }
   const grant = await findGrant(db, owner, call)
-  return grant === null ? decision : judgeForThread(permit, permissions, { hasFailed, grant: grant.id })
+  return grant === null ? decision : { ...granted, grantId: grant.id }
 }
 
 /** What rules, the worker's policy function and hooks say about a call; `own`: of what is called itself. */

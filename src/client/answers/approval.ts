@@ -15,7 +15,7 @@ import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { insertGrant } from '../../store/calls/grants.js'
 import type { Decision, PendingRecord } from '../../store/calls/requests.js'
-import { findToolCall } from '../../store/calls/tool-calls.js'
+import { argumentsOf, findToolCall } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
@@ -103,8 +103,7 @@ async function originalOf(
   { thread_id: threadId, call_id: callId }: PendingRecord,
 ): Promise<JsonValue> {
   const call = callId === null ? null : await findToolCall(db, threadId, callId)
-  const text = call?.arguments.trim() ?? ''
-  return text === '' ? {} : (JSON.parse(text) as JsonValue)
+  return call === null ? {} : argumentsOf(call)
 }
 
 /** The worker checks them again by the tool's own schema, which may demand more than its JSON schema says. */

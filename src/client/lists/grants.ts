@@ -2,7 +2,7 @@
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { nowMicros } from '../../protocol/time.js'
-import { findGrantById, listGrants, revokeGrant } from '../../store/calls/grants.js'
+import { listGrants, revokeGrant } from '../../store/calls/grants.js'
 import type { GrantRecord, GrantScope } from '../../store/calls/grants.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -61,12 +61,7 @@ export async function revoke(
   { id, account }: { readonly id: string; readonly account?: string | undefined },
 ): Promise<boolean> {
   const store = await context.store()
-  return store.write(async (tx) => {
-    const grant = await findGrantById(tx, id)
-    if (grant === null || (account !== undefined && grant.account !== account)) return false
-    await revokeGrant(tx, { id, now: nowMicros() })
-    return true
-  })
+  return store.write((tx) => revokeGrant(tx, { id, account, now: nowMicros() }))
 }
 
 function toGrant(grant: GrantRecord): Grant {

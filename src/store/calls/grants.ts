@@ -33,6 +33,11 @@ function subjectOf(
   return JSON.stringify([scope, scope === 'thread' ? id : root])
 }
 
+/** The subjects whose grants hold for a thread. */
+function subjectsOf(owner: Owner): readonly string[] {
+  return (['thread', 'tree', 'user'] as const).flatMap((scope) => subjectOf(scope, owner) ?? [])
+}
+
 type NewGrant = Omit<
   GrantRecord,
   'subject' | 'thread_id' | 'account' | 'user_id' | 'given_in' | 'revoked_at'
@@ -69,11 +74,10 @@ export async function findGrant(
   owner: Owner,
   { toolName, capabilities, argumentsDigest, approval, now }: GrantedCall,
 ): Promise<GrantRecord | null> {
-  const subjects = (['thread', 'tree', 'user'] as const).flatMap((scope) => subjectOf(scope, owner) ?? [])
   const rows = await db
     .selectFrom('grants')
     .selectAll()
-    .where('subject', 'in', subjects)
+    .where('subject', 'in', subjectsOf(owner))
     .where('revoked_at', 'is', null)
     .orderBy('created_at')
     .orderBy('id')
@@ -105,30 +109,26 @@ export async function listGrants(
   { owner, account, userId, limit, after }: GrantFilter,
 ): Promise<readonly GrantRecord[]> {
   let query = db.selectFrom('grants').selectAll().where('revoked_at', 'is', null)
-  if (owner !== undefined) {
-    const subjects = (['thread', 'tree', 'user'] as const).flatMap((scope) => subjectOf(scope, owner) ?? [])
-    query = query.where('subject', 'in', subjects)
-  }
+  if (owner !== undefined) query = query.where('subject', 'in', subjectsOf(owner))
   if (account !== undefined) query = query.where('account', '=', account)
   if (userId !== undefined) query = query.where('user_id', '=', userId)
   if (after !== undefined) query = query.where('id', '>', after)
   return (await query.orderBy('id').limit(limit).execute()).map(codec.fromRow)
 }
 
-export async function findGrantById(db: Reader, id: string): Promise<GrantRecord | null> {
-  const row = await db.selectFrom('grants').selectAll().where('id', '=', id).executeTakeFirst()
-  return row === undefined ? null : codec.fromRow(row)
+interface RevokedGrant {
+  readonly id: string
+  /** Only one of this account. */
+  readonly account: string | undefined
+  readonly now: Micros
 }
 
-/** Revokes a grant; the first time counts. */
-export async function revokeGrant(
-  tx: Writer,
-  { id, now }: { readonly id: string; readonly now: Micros },
-): Promise<void> {
-  await tx
+/** Revokes a grant; the first time counts. Returns whether there is one. */
+export async function revokeGrant(tx: Writer, { id, account, now }: RevokedGrant): Promise<boolean> {
+  let query = tx
     .updateTable('grants')
-    .set({ revoked_at: now })
+    .set((row) => ({ revoked_at: row.fn.coalesce('revoked_at', row.val(now)) }))
     .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .execute()
+  if (account !== undefined) query = query.where('account', '=', account)
+  return (await query.executeTakeFirst()).numUpdatedRows === 1n
 }

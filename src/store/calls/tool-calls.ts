@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely'
 import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import type { Side } from '../../protocol/plan.js'
+import type { JsonValue } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
@@ -62,6 +63,11 @@ export async function findToolCall(
     .where('id', '=', callId)
     .executeTakeFirst()
   return row === undefined ? null : codec.fromRow(row)
+}
+
+/** The arguments of a call that is judged. Broken JSON never comes that far: such a call fails before. */
+export function argumentsOf({ arguments: text }: Pick<ToolCallRecord, 'arguments'>): JsonValue {
+  return text.trim() === '' ? {} : (JSON.parse(text) as JsonValue)
 }
 
 /** The calls that the nested step of a call made, in order. */
