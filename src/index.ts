@@ -83,6 +83,7 @@ export type {
 export type { ApprovalRule, Caller } from './policy/approval.js'
 export type { Preview, PreviewPart } from './policy/preview.js'
 export type { PermissionDecision, PermissionMode, ThreadPermissions } from './policy/judge.js'
+export type { Budget, Budgets, OwnerBudgets } from './policy/budget.js'
 export type { Effect, Permissions, PermissionValue } from './policy/permissions.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {

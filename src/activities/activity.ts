@@ -7,6 +7,7 @@ import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { Policy } from '../policy/action.js'
 import type { ApprovalRule } from '../policy/approval.js'
+import type { Budgets } from '../policy/budget.js'
 import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
 import type { RunCaps } from '../protocol/plan.js'
@@ -29,6 +30,8 @@ export interface ActivityDependencies {
   readonly policy?: Policy | undefined
   /** For all requests for an approval. */
   readonly approval?: ApprovalRule | undefined
+  /** Budgets of each run, thread and tree. */
+  readonly budgets?: Budgets | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
   /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */

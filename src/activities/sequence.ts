@@ -202,16 +202,17 @@ function joinTransaction<T>(store: Store, tx: Writer, start: (store: Store) => P
     }
   }
 
+  const behind = async <R>(work: () => Promise<R>): Promise<R> => {
+    await released
+    return work()
+  }
   const joined = delegate(store, {
-    read: async (work) => {
-      if (inside) return read(work)
-      await released
-      return store.read(work)
-    },
-    write: async (work) => {
-      if (inside) return write(work)
-      await released
-      return store.write(work)
+    read: (work) => (inside ? read(work) : behind(() => store.read(work))),
+    write: (work) => (inside ? write(work) : behind(() => store.write(work))),
+    writeLocked: (work) => {
+      // It must not wait for locks inside of the open transaction.
+      if (inside) leave()
+      return behind(() => store.writeLocked(work))
     },
   })
   const result = start(joined)
@@ -253,11 +254,12 @@ export function deferTransaction<T>(store: Store, { work: before, isForeseen }: 
       if ('unforeseen' in outcome) throw new Unforeseen(outcome.unforeseen)
       return outcome.made
     },
+    writeLocked: (work) => store.writeLocked(work),
   })
 }
 
 /** A store that reads and writes its database in another way. */
-function delegate(store: Store, access: Pick<Store, 'read' | 'write'>): Store {
+function delegate(store: Store, access: Pick<Store, 'read' | 'write' | 'writeLocked'>): Store {
   return {
     ...access,
     id: store.id,

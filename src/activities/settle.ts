@@ -31,7 +31,7 @@ import type { OperationRecord } from '../store/operations.js'
 import type { Writer } from '../store/store.js'
 import { closeChild } from '../store/threads/children.js'
 import { closeThread } from '../store/threads/thread-closing.js'
-import { insertRun, updateRun } from '../store/threads/runs.js'
+import { findRun, insertRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
 import { deleteStops } from '../store/threads/stops.js'
 import { updateThread } from '../store/threads/threads.js'
@@ -253,6 +253,8 @@ async function visibleReason(
 ): Promise<string | undefined> {
   if (reason === 'definition_missing')
     return `The run was ended because ${missingAgentText(input)}. Start a worker that has it, then send a message to try again.`
+  if (reason === 'budget_exceeded')
+    return (await findRun(tx, { threadId: input.threadId, number: input.run }))?.error ?? undefined
   if (reason !== 'blocked') return VISIBLE_REASONS[reason]
   const missing = await missingOfRun(tx, input)
   if (missing.length > 0) return waitingText(missing)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import type { ApprovalRequest } from '../client/index.js'
-import { askForApproval } from './ask-approval.js'
+import type { ApprovalRequest, BudgetRequest } from '../client/index.js'
+import { askForApproval, askForBudget } from './ask-approval.js'
 
 const REQUEST: ApprovalRequest = {
   ...{
@@ -29,7 +29,7 @@ const REQUEST: ApprovalRequest = {
   expiresAt: 3_600_000_000,
 }
 
-async function talk(request: ApprovalRequest, ...lines: readonly (string | null)[]) {
+async function talk(request: ApprovalRequest | BudgetRequest, ...lines: readonly (string | null)[]) {
   const shown: string[] = []
   const left = [...lines]
   const terminal = {
@@ -39,7 +39,11 @@ async function talk(request: ApprovalRequest, ...lines: readonly (string | null)
     ask: async (question: string) => (shown.push(question), left.shift() ?? null),
     onInterrupt: () => () => undefined,
   }
-  const answer = await askForApproval({ terminal, signal: new AbortController().signal }, request, ' of Bob')
+  const asking = { terminal, signal: new AbortController().signal }
+  const answer =
+    request.kind === 'budget'
+      ? await askForBudget(asking, request, ' of Bob')
+      : await askForApproval(asking, request, ' of Bob')
   return { answer, shown: shown.join('\n') }
 }
 
@@ -69,4 +73,24 @@ test('what cannot be edited is not: the letter is a reason', async () => {
   const { answer, shown } = await talk({ ...REQUEST, answers: ['approve', 'deny', 'remember'] }, 'e')
   expect(answer).toEqual({ approved: false, by: 'cli', reason: 'e' })
   expect(shown).not.toContain('edit')
+})
+
+const BUDGET: BudgetRequest = {
+  ...{ id: 'budget_m', kind: 'budget', scope: 'tree', period: 'day', limit: 'maxCost', most: 1, used: 0.9 },
+  requestedAt: 1,
+}
+
+test('a person raises a budget by as much again, to a number, or not', async () => {
+  const answers = await Promise.all(
+    [['y'], ['n'], [''], ['5'], ['0.5', '2'], [null]].map((lines) => talk(BUDGET, ...lines)),
+  )
+  expect(answers.map(({ answer }) => answer)).toEqual([
+    { approved: true, by: 'cli' },
+    { approved: false, by: 'cli' },
+    { approved: false, by: 'cli' },
+    { approved: true, by: 'cli', raise: 5 },
+    { approved: true, by: 'cli', raise: 2 },
+    null,
+  ])
+  expect(answers[4]?.shown).toContain('! Expected y, n or a number above 1, got 0.5')
 })

@@ -1,4 +1,4 @@
-import type { Answer, ApprovalRequest } from '../client/index.js'
+import type { Answer, ApprovalRequest, BudgetRequest } from '../client/index.js'
 import { truncate } from './inspect.js'
 import type { Terminal } from './terminal.js'
 
@@ -29,6 +29,25 @@ export async function askForApproval(
     return askForArguments({ terminal, signal })
   const reason = /^(n|no|)$/i.test(words) ? {} : { reason: words }
   return { approved: false, by: 'cli', ...reason }
+}
+
+/** Asks a person whether a limit is raised: by as much again, or to a number. */
+export async function askForBudget(
+  { terminal, signal }: Asking,
+  { scope, period, limit, most, used }: BudgetRequest,
+  whose: string,
+): Promise<Answer | null> {
+  const span = period === 'total' ? '' : ` of this ${period}`
+  const about = `${limit} ${most} of the ${scope}${span}${whose} does not allow for more, ${used} is used`
+  for (;;) {
+    const answer = await terminal.ask(`\n${about}. Raise it? [y/N, or the new limit] `, signal)
+    if (answer === null) return null
+    const words = answer.trim()
+    if (/^(n|no|)$/i.test(words)) return { approved: false, by: 'cli' }
+    if (/^(y|yes)$/i.test(words)) return { approved: true, by: 'cli' }
+    if (Number(words) > Math.max(most, used)) return { approved: true, by: 'cli', raise: Number(words) }
+    terminal.problem(`Expected y, n or a number above ${Math.max(most, used)}, got ${words.slice(0, 60)}`)
+  }
 }
 
 /** What a person should know before they decide. */

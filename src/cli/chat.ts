@@ -7,7 +7,7 @@ import {
   RequestNotFoundError,
   WaitTimeoutError,
 } from '../protocol/errors.js'
-import { askForApproval } from './ask-approval.js'
+import { askForApproval, askForBudget } from './ask-approval.js'
 import { truncate } from './inspect.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
@@ -209,6 +209,7 @@ function askFor(asking: Asking, request: TreeRequest): Promise<GivenAnswer> {
   if (request.kind === 'variables') return askForValues(asking, request)
   const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
   if (request.kind === 'approval') return askForApproval(asking, request, whose)
+  if (request.kind === 'budget') return askForBudget(asking, request, whose)
   const call = `${request.toolName} ${truncate(JSON.stringify(request.args ?? {}))}${whose}`
   return askForResult(asking, call)
 }

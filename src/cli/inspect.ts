@@ -162,6 +162,8 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 function pendingLine(request: ThreadSnapshot['pending'][number]): string {
   const since = `since ${timeOf(request.requestedAt)}`
   if (request.kind === 'variables') return `${request.id}: variables ${request.missing.join(', ')}, ${since}`
+  if (request.kind === 'budget')
+    return `${request.id}: ${request.limit} of the ${request.scope}, ${request.used} of ${request.most} used, ${since}`
   return `${request.id}: ${request.kind} of ${request.toolName} ${JSON.stringify(request.args ?? {})}, ${since}`
 }
 

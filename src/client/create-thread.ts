@@ -5,6 +5,8 @@ import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
 import { messageIdProblem, threadIdProblem, threadStartProblem } from '../protocol/message-problems.js'
 import type { ThreadLimits } from '../protocol/messages.js'
+import { budgetsProblem } from '../policy/budget.js'
+import type { Budgets } from '../policy/budget.js'
 import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode, ThreadPermissions } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
@@ -56,6 +58,11 @@ export interface CreateThread<Agent extends string = string> {
    * @default true
    */
   readonly interactive?: boolean
+  /**
+   * What each of its runs, the thread, and the thread with all of its subagents may use. They can only be tighter than those of worker and
+   * agent.
+   */
+  readonly budgets?: Budgets
 }
 
 /** A title is shown in lists. */
@@ -107,7 +114,7 @@ async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadR
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
-  const { account, env, title, permissions, permissionMode, interactive } = options
+  const { account, env, title, permissions, permissionMode, interactive, budgets } = options
   const problems = [
     threadIdProblem(threadId),
     threadStartProblem({ ...options, message: undefined }),
@@ -122,6 +129,8 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   if (wrongRules !== undefined) problems.push(`permissions: ${wrongRules}`)
   const wrongMode = permissionModeProblem(permissionMode)
   if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
+  const wrongBudgets = budgetsProblem(budgets)
+  if (wrongBudgets !== undefined) problems.push(`budgets: ${wrongBudgets}`)
   if (interactive !== undefined && typeof interactive !== 'boolean')
     problems.push(`Expected "interactive" to be true or false, got ${typeof interactive}.`)
   return problems.filter((problem) => problem !== undefined)
@@ -156,6 +165,7 @@ async function register(
     tags: [...new Set(options.tags)],
     title: options.title ?? null,
     permissions: permissionsOf(options),
+    budgets: options.budgets ?? null,
   })
   const started = fact('thread.started', { agent: options.agent, parent: null })
   if (inserted) {
@@ -197,6 +207,8 @@ function conflictProblem(thread: KnownThread, options: CreateThread): string | u
   // Whoever demands rules must not get a thread without them.
   if (given !== null && !isDeepStrictEqual(given, thread.permissions))
     return `${expected}, got one with other permissions: use another id.`
+  if (options.budgets !== undefined && !isDeepStrictEqual(options.budgets, thread.budgets))
+    return `${expected}, got one with other budgets: use another id.`
   return undefined
 }
 

@@ -40,7 +40,8 @@ export async function readOwnerPermissions(
   return store.read((db) => findOwnerPermissions(db, owner))
 }
 
-function ownerProblems(owner: unknown): readonly string[] {
+/** What is wrong with the names of an account or a user. */
+export function ownerProblems(owner: unknown): readonly string[] {
   if (!isObject(owner)) return [`Expected { account } or { account, userId }, got ${typeof owner}.`]
   const { account, userId } = owner
   if (account === undefined && userId === undefined)

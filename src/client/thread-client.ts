@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { AgentName } from '../definitions/registry.js'
+import type { OwnerBudgets } from '../policy/budget.js'
 import type { Permissions } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -37,6 +38,7 @@ import type {
   ThreadsPage,
   ThreadSummary,
 } from './lists/list-threads.js'
+import { readOwnerBudgets, setOwnerBudgets } from './lists/budgets.js'
 import { readOwnerPermissions, setOwnerPermissions } from './owner-permissions.js'
 import { remoteCalls } from './remote-calls.js'
 import type { RemoteCalls } from './remote-calls.js'
@@ -219,6 +221,19 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
    */
   setPermissions(owner: PermissionsOwner, permissions: Permissions | null): Promise<void> {
     return setOwnerPermissions(this.#context, owner, permissions)
+  }
+
+  /**
+   * Replaces the budgets of an account, or of a user of it (without `account`: of threads without one), in all and for each hour, day and
+   * month. They hold for the next call, also of threads that run. Null removes them; what was used is kept. @throws ConfigError
+   */
+  setBudgets(owner: PermissionsOwner, budgets: OwnerBudgets | null): Promise<void> {
+    return setOwnerBudgets(this.#context, owner, budgets)
+  }
+
+  /** Reads the budgets that `setBudgets` has set for this account or user; null: none. @throws ConfigError */
+  budgets(owner: PermissionsOwner): Promise<OwnerBudgets | null> {
+    return readOwnerBudgets(this.#context, owner)
   }
 
   /** Reads the rules that `setPermissions` has set for this account or user; null: none. @throws ConfigError */

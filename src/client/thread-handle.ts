@@ -25,6 +25,8 @@ import { listRecordedErrors } from './lists/recorded-errors.js'
 import type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
 import { createThreadFiles } from './lists/thread-files.js'
 import type { ThreadFiles } from './lists/thread-files.js'
+import { readThreadBudget } from './lists/budgets.js'
+import type { BudgetState } from '../store/budgets/budget-state.js'
 import { readThreadTools } from './lists/thread-tools.js'
 import type { ThreadTools } from './lists/thread-tools.js'
 import { readTree } from './lists/thread-tree.js'
@@ -134,6 +136,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * StoreError for a subagent whose variable no key here opens
    */
   tools(): Promise<ThreadTools>
+  /**
+   * The budgets that hold for it and its newest run, with what is used of them. Those that only the code of a worker or an agent gives are
+   * known from the first call that was charged to them. @throws ThreadNotFoundError
+   */
+  budget(): Promise<readonly BudgetState[]>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -204,6 +211,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),
+    budget: () => readThreadBudget(context, threadId),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...createThreadFiles(context, threadId),
   }

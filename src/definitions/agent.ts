@@ -1,4 +1,5 @@
 import type { ActionTraits } from '../policy/action.js'
+import type { Budget } from '../policy/budget.js'
 import type { Permissions } from '../policy/permissions.js'
 import type { RunAhead } from '../protocol/plan.js'
 
@@ -76,6 +77,8 @@ export interface AgentDefinition<
   readonly runAhead?: RunAhead
   /** Rules about capabilities, for all calls that this agent makes. Other sources can only make them stricter. */
   readonly permissions?: Permissions
+  /** What each of its runs may use; worker and thread can only lower a limit. */
+  readonly budget?: Budget
   /** The authority that another agent needs to call this one, to send it a message, or to hand the thread over to it. */
   readonly capabilities?: ActionTraits['capabilities']
   readonly title?: string

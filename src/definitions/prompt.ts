@@ -155,3 +155,17 @@ export function listScopedVariables({
     return (immediate.scopedEnv ?? []).map((name) => ({ agent: entry.name, name }))
   })
 }
+
+const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['string', "{ type: 'text', content }"],
+  ['variable', "{ type: 'env', property }"],
+  ['prompt', "{ type: 'include', prompt }"],
+])
+
+/** The hint for a prompt part with an unknown type. */
+export function partTypeHint(part: unknown): string {
+  const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
+  const spelling = OLD_PART_TYPES.get(type)
+  if (spelling !== undefined) return `expected a part of Standard Agents 0.1.0: write ${spelling}`
+  return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
+}

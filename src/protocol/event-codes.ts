@@ -64,6 +64,58 @@ export type PermissionResolution =
   /** The call or its run ended first. */
   | 'cancelled'
 
+/** The subject of a budget. */
+export type BudgetScope =
+  /** One run. */
+  | 'run'
+  /** One thread. */
+  | 'thread'
+  /** A root thread with all of its subagents. */
+  | 'tree'
+  /** A user of an account, or of threads without an account. */
+  | 'user'
+  /** An account. */
+  | 'account'
+
+/** The time that a budget is for. */
+export type BudgetPeriod =
+  /** All time. */
+  | 'total'
+  /** Each hour of UTC. */
+  | 'hour'
+  /** Each day of UTC. */
+  | 'day'
+  /** Each month of UTC. */
+  | 'month'
+
+/** What a budget limits. */
+export type BudgetLimit =
+  /** Steps. */
+  | 'maxSteps'
+  /** Requests to models. */
+  | 'maxModelCalls'
+  /** Calls of tools, agents and prompts that a model has made. */
+  | 'maxToolCalls'
+  /** Seconds of work, without the time in which a run waits for a person. */
+  | 'maxRuntimeSeconds'
+  /** Tokens of requests. */
+  | 'maxInputTokens'
+  /** Tokens of answers. */
+  | 'maxOutputTokens'
+  /** US dollars. */
+  | 'maxCost'
+
+/** The kind of answer that is needed. */
+export type RequestKind =
+  /** The decision whether a tool call may run. */
+  | 'approval'
+  /** The decision whether a limit of a budget is raised. */
+  | 'budget'
+  /** The result of a tool call. */
+  | 'call'
+  /** The values of required variables. */
+  | 'variables'
+
 /** How a request for an answer ended. */
 export type ActionDecision =
   /** The call may run. */

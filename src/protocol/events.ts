@@ -20,6 +20,9 @@
 
 import type {
   ActionDecision,
+  BudgetLimit,
+  BudgetPeriod,
+  BudgetScope,
   EffectFailureCode,
   HookDecision,
   HookFailureCode,
@@ -28,6 +31,7 @@ import type {
   PermissionOutcome,
   PermissionResolution,
   PermissionSource,
+  RequestKind,
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
@@ -208,6 +212,22 @@ export interface EventPayloads {
     /** True: the person gave other arguments. */
     readonly changed?: true
   }
+  /** Of a limit of a budget so much is used that it is worth a warning. It comes once. */
+  'budget.warning': BudgetFact
+  /** A call does not fit into a budget, and does not begin. */
+  'budget.exceeded': BudgetFact & {
+    /** The request by which a person is asked to raise the limit; left out: the run ends. */
+    readonly requestId?: string
+    /** The model whose cost is not known, so that a limit of the cost cannot hold. */
+    readonly unpriced?: string
+  }
+  /** A person has raised a limit of a budget, and the run goes on. */
+  'budget.raised': {
+    /** The request that was answered. */
+    readonly requestId: string
+    /** Who raised it; null: they named nobody. */
+    readonly by: string | null
+  }
   /** A tool call began. */
   'tool.started': {
     /** The name of the tool. */
@@ -335,6 +355,20 @@ export type EventType = keyof EventPayloads
 /** The payload is empty. */
 type Nothing = Readonly<Record<string, never>>
 
+/** A limit of a budget, and what is used of it. */
+export interface BudgetFact {
+  /** The subject of the budget. */
+  readonly scope: BudgetScope
+  /** The time that the budget is for. */
+  readonly period: BudgetPeriod
+  /** What is limited. */
+  readonly limit: BudgetLimit
+  /** The limit. */
+  readonly most: number
+  /** What is used of it, in the same unit. */
+  readonly used: number
+}
+
 /** How a run ended. */
 export interface RunEnded {
   /** Why it ended. */
@@ -371,6 +405,8 @@ interface EffectEvent {
 /** The fields whose codes later versions extend; readers get them as open lists. */
 interface OpenFields {
   'model.failed': 'next'
+  'budget.warning': 'scope' | 'period' | 'limit'
+  'budget.exceeded': 'scope' | 'period' | 'limit'
   'permission.evaluated': 'decision' | 'source'
   'permission.resolved': 'resolution'
   'action.required': 'kind'
@@ -464,12 +500,3 @@ export type ThreadEvent =
 
 /** One event of this type. */
 export type ThreadEventOf<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { readonly type: Type }>
-
-/** The kind of answer that is needed. */
-type RequestKind =
-  /** The decision whether a tool call may run. */
-  | 'approval'
-  /** The result of a tool call. */
-  | 'call'
-  /** The values of required variables. */
-  | 'variables'

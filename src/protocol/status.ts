@@ -35,6 +35,8 @@ export type StopReason =
   | 'hard_cap'
   | 'repeated_tool_error'
   | 'hook_blocked'
+  /** A budget does not allow for more. */
+  | 'budget_exceeded'
   | 'nothing_to_do'
   | 'model_failed'
   | 'definition_missing'

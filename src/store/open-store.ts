@@ -50,6 +50,10 @@ async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
       assertOpen()
       return database.write(work)
     },
+    async writeLocked(work) {
+      assertOpen()
+      return database.writeLocked(work)
+    },
     async readAllEvents(page) {
       assertOpen()
       return database.readAllEvents(page)

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Micros } from '../protocol/time.js'
+import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
 
 /**
  * The tables as Kysely sees them, the same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1, times are microseconds
@@ -28,6 +29,9 @@ export interface Schema {
   readonly boundaries: BoundariesTable
   readonly agents: AgentsTable
   readonly owner_permissions: OwnerPermissionsTable
+  readonly owner_budgets: OwnerBudgetsTable
+  readonly spending: SpendingTable
+  readonly charges: ChargesTable
   readonly workers: WorkersTable
   readonly commits: CommitsTable
 }
@@ -72,6 +76,8 @@ interface ThreadsTable {
   settled: string | null
   /** JSON of `ThreadPermissions`; null: the thread was created without any. */
   permissions: string | null
+  /** JSON of `Budgets`; null: the thread was created without any. */
+  budgets: string | null
 }
 
 /** The tags of threads again, to find threads by tag. */

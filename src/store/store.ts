@@ -7,7 +7,7 @@ import type { SecretBox } from './secret-box.js'
 /** Can only select, also recursively. A `Writer` is a `Reader` too, so reads can be part of a transaction. */
 export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
 
-/** A serializable transaction. */
+/** A transaction: of `write` serializable, of `writeLocked` not. */
 export type Writer = Transaction<Schema>
 
 /** The content of threads: a database, and beside it the bytes of files. */
@@ -23,6 +23,12 @@ export interface Store {
    * @throws StoreError `busy` if it waits longer than 30 s for its turn or for the lock of another process
    */
   write<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  /**
+   * As `write`, for rows that many threads change, such as what an account has used. `work` locks each such row with the statement
+   * that reads it, an upsert, always in the same order: transactions wait for each other where serializable ones would conflict.
+   * On PostgreSQL it is READ COMMITTED.
+   */
+  writeLocked<T>(work: (tx: Writer) => Promise<T>): Promise<T>
   /** The next events of all threads, in an order into which no later commit can insert any (`events.ts`). */
   readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
   readonly blobs: BlobStore

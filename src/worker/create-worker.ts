@@ -37,6 +37,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     permissionMode,
     policy,
     approval,
+    budgets,
     workflows = true,
     ...given
   } = options
@@ -47,7 +48,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   installLogging()
   const caps = runCaps(limits, runAhead)
   const values = instanceEnv(env)
-  const judging = policyOptions({ permissions, permissionMode, policy, approval })
+  const judging = policyOptions({ permissions, permissionMode, policy, approval, budgets })
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
   warnOfRules(registry, permissions)

@@ -10,6 +10,8 @@ import { ConfigError } from '../protocol/errors.js'
 import type { Policy } from '../policy/action.js'
 import { approvalRuleProblem } from '../policy/approval.js'
 import type { ApprovalRule } from '../policy/approval.js'
+import { budgetsProblem } from '../policy/budget.js'
+import type { Budgets } from '../policy/budget.js'
 import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
@@ -25,7 +27,7 @@ import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker extends Pick<
   ActivityDependencies,
-  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval'
+  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets'
 > {
   readonly registry: Registry
   readonly store: Store
@@ -81,7 +83,7 @@ export function instanceEnv(env: InstanceEnv = {}): Readonly<Record<string, stri
   return Object.fromEntries(values)
 }
 
-type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy' | 'approval'>
+type PolicyOptions = Pick<ThreadWorker, 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets'>
 
 /** The options of a worker's policy that are set. @throws ConfigError with each wrong one */
 export function policyOptions({
@@ -89,16 +91,19 @@ export function policyOptions({
   permissionMode,
   policy,
   approval,
+  budgets,
 }: PolicyOptions): PolicyOptions {
   const [wrongRules, wrongMode] = [permissionsProblem(permissions), permissionModeProblem(permissionMode)]
   const problems = wrongRules === undefined ? [] : [`permissions: ${wrongRules}`]
   if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
   const wrongApproval = approvalRuleProblem(approval)
   if (wrongApproval !== undefined) problems.push(`approval: ${wrongApproval}`)
+  const wrongBudgets = budgetsProblem(budgets)
+  if (wrongBudgets !== undefined) problems.push(`budgets: ${wrongBudgets}`)
   if (policy !== undefined && typeof policy !== 'function')
     problems.push(`Expected policy to be a function, as definePolicy takes one, got ${typeof policy}.`)
   if (problems.length > 0) throw new ConfigError(problems)
-  return withoutUndefined({ permissions, permissionMode, policy, approval })
+  return withoutUndefined({ permissions, permissionMode, policy, approval, budgets })
 }
 
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
@@ -181,6 +186,11 @@ export interface ThreadOptions {
   readonly policy?: Policy
   /** Who may answer requests for an approval, and until when, for all tools: the rule of a tool can make it stricter. */
   readonly approval?: ApprovalRule
+  /**
+   * What each run, each thread, and each root thread with all of its subagents may use. Budgets of agents, threads, users and accounts
+   * can only be tighter.
+   */
+  readonly budgets?: Budgets
   /**
    * `false` for a worker on the `taskQueue` of tools or models, which runs their calls and no threads.
    * @default true

@@ -170,6 +170,7 @@ const TABLES = {
     boundaries: true,
   },
   ...{ agents: true, stops: true, owner_permissions: true },
+  ...{ owner_budgets: true, spending: true, charges: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

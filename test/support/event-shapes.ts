@@ -2,6 +2,7 @@
  * The event table as schemas: the types of `src/protocol/events.ts` are the promise, and these check at run time that what the
  * store holds, and what subscribers get, is that and nothing more.
  */
+import { BUDGET_LIMITS } from '../../src/policy/budget.js'
 import { z } from 'zod'
 import type { EventPayloads, EventType, ThreadEvent } from '../../src/protocol/events.js'
 import type { JoinedPayloads } from '../../src/protocol/event-codes.js'
@@ -11,6 +12,12 @@ import type { Store } from '../../src/store/store.js'
 const text = z.string()
 const names = z.array(text).exactOptional()
 const count = z.number().int().nonnegative()
+const budgetFact = {
+  scope: z.enum(['run', 'thread', 'tree', 'user', 'account']),
+  period: z.enum(['total', 'hour', 'day', 'month']),
+  limit: z.enum(BUDGET_LIMITS),
+  ...{ most: z.number().positive(), used: z.number().nonnegative() },
+}
 const nothing = z.strictObject({})
 const usage = z.strictObject({
   inputTokens: count,
@@ -22,7 +29,7 @@ const ended = { reason: text, steps: count, usage }
 const child = { reference: text, name: text, reason: text.exactOptional() }
 const effect = { effectId: text, name: text }
 const side = z.enum(['a', 'b'])
-const requestKind = z.enum(['approval', 'call', 'variables'])
+const requestKind = z.enum(['approval', 'budget', 'call', 'variables'])
 const effectCodes = [
   ...(['threw', 'timeout', 'definition_missing', 'interrupted', 'invalid_arguments'] as const),
   ...(['invalid_file', 'too_many_operations', 'given_up'] as const),
@@ -105,6 +112,12 @@ const WRITTEN = {
     ...{ requestId: text, by: text.nullable(), changed: z.literal(true).exactOptional() },
     resolution: z.enum(['allowed', 'denied', 'timed_out', 'cancelled']),
   }),
+  'budget.warning': z.strictObject(budgetFact),
+  'budget.exceeded': z.strictObject({
+    ...budgetFact,
+    ...{ requestId: text.exactOptional(), unpriced: text.exactOptional() },
+  }),
+  'budget.raised': z.strictObject({ requestId: text, by: text.nullable() }),
   'tool.started': z.strictObject({ name: text }),
   'tool.result': z.strictObject({
     name: text,

@@ -335,6 +335,7 @@ const REASONS: Readonly<Record<string, string>> = {
   max_session_turns: 'it reached its limit of turns without a call of its session tool',
   hard_cap: 'it reached the limit of steps or turns of this runtime',
   repeated_tool_error: 'the same tool error came back again and again',
+  budget_exceeded: 'its budget does not allow for more',
   hook_blocked: 'a hook kept it from its work, or its message was taken back',
   model_failed: 'its model could not answer',
   definition_missing: 'no worker has the definition of its agent',

@@ -61,7 +61,10 @@ export async function prepareChild(
     const asking = { input, content, prompt: activePrompt(content, input) }
     const { callId: id, response = null } = input
     const permit = await permitOfAgent(dependencies, { ...asking, hooks })
-    const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
+    const begun = await beginCall(store, input, {
+      ...{ id, onInterrupted: 'rerun', response, permit },
+      charged: { dependencies, content },
+    })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })

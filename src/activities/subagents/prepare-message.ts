@@ -51,7 +51,10 @@ export async function prepareMessage(
     // This activity has no effect outside of the store, so it can rerun.
     const { callId: id, response = null } = input
     const permit = await permitOfMessage(dependencies, { input, content, hooks })
-    const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
+    const begun = await beginCall(store, input, {
+      ...{ id, onInterrupted: 'rerun', response, permit },
+      charged: { dependencies, content },
+    })
     if (begun.kind === 'answered') return begun.answer
     const { call } = begun
     if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })

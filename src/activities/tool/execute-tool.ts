@@ -198,7 +198,10 @@ async function handOff(
     capabilitiesOf: () => capabilities,
   })
   // This call changes nothing outside of the store, so an interrupted attempt runs again.
-  const begun = await beginCall(store, input, { id, onInterrupted: 'rerun', response, permit })
+  const begun = await beginCall(store, input, {
+    ...{ id, onInterrupted: 'rerun', response, permit },
+    charged: { dependencies, content },
+  })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })

@@ -98,7 +98,10 @@ export async function executeFunction(
   const { callId: id, response } = input
   const judged = { ...calling, row: { ...row, arguments: given.arguments } }
   const permit = parsed.ok ? await permitOfTool(dependencies, { ...judged, args: parsed.args }) : null
-  const begun = await beginCall(store, input, { id, onInterrupted, response, permit })
+  const begun = await beginCall(store, input, {
+    ...{ id, onInterrupted, response, permit },
+    charged: { dependencies, content: calling.content },
+  })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'denied') return commitRefused(dependencies, calling, { call, denied: begun.denied })

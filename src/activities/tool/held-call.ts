@@ -1,4 +1,10 @@
-import type { EndAnswer, PendingAnswer, ResultAnswer, TerminatedAnswer } from '../../protocol/activities.js'
+import type {
+  EndAnswer,
+  PendingAnswer,
+  ResultAnswer,
+  TerminatedAnswer,
+  WaitAnswer,
+} from '../../protocol/activities.js'
 import type { StoredPermissions } from '../../policy/judge.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
@@ -11,6 +17,8 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
+import { chargeTool, limitsTools } from '../budget/charge-tool.js'
+import type { ChargedTool } from '../budget/charge-tool.js'
 import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
@@ -38,7 +46,7 @@ export interface HeldCall {
 }
 
 /** The answer of a call that must not run. */
-type CallAnswer = ResultAnswer | EndAnswer | PendingAnswer | TerminatedAnswer
+type CallAnswer = ResultAnswer | EndAnswer | PendingAnswer | WaitAnswer | TerminatedAnswer
 
 type BegunCall =
   | { readonly kind: 'answered'; readonly answer: CallAnswer }
@@ -56,19 +64,42 @@ interface CallBeginning {
   readonly response?: CallResponse | null | undefined
   /** What the sources of the policy say about the call. @default nothing is judged */
   readonly permit?: Permit | null
+  /** The budgets that the call is charged to. @default it is not charged */
+  readonly charged?: ChargedTool
   /** The id for the result's row, if rows below the call already need it. */
   readonly resultId?: string | undefined
 }
 
-/** Runs the first transaction of a call: its `started` row precedes every effect of the call (T2). */
+/**
+ * Runs the first transaction of a call: its `started` row precedes every effect of the call (T2). Where it finds budgets that the call has to be
+ * charged to, it begins again behind the charge.
+ */
 export async function beginCall(
   store: Store,
   input: HeldInput,
-  { id, onInterrupted, response = null, resultId, permit = null }: CallBeginning,
+  beginning: CallBeginning,
 ): Promise<BegunCall> {
-  return store.write(async (tx): Promise<BegunCall> => {
+  const { charged, response = null } = beginning
+  const begun = await beginOrFindBudgets(store, input, beginning)
+  if (begun.kind !== 'uncharged') return begun
+  if (charged === undefined) throw new Error('Expected a call that is charged, got another.')
+  const answer = await chargeTool(charged, input, response)
+  if (answer !== null) return { kind: 'answered', answer }
+  const { charged: _done, ...rest } = beginning
+  const again = await beginOrFindBudgets(store, input, rest)
+  if (again.kind === 'uncharged') throw new Error('Expected a call that was charged.')
+  return again
+}
+
+async function beginOrFindBudgets(
+  store: Store,
+  input: HeldInput,
+  { id, onInterrupted, response = null, resultId, permit = null, charged }: CallBeginning,
+): Promise<BegunCall | { readonly kind: 'uncharged' }> {
+  return store.write(async (tx): Promise<BegunCall | { readonly kind: 'uncharged' }> => {
     const entered = await enterCall(tx, input, id)
     if (entered.kind === 'answered') return entered
+    if (charged !== undefined && mustCharge(input, entered, charged)) return { kind: 'uncharged' }
     const { row, holder, found } = entered
     const now = microseconds(input)
     const place = { run: input.run, step: input.step }
@@ -94,6 +125,15 @@ export async function beginCall(
     if (found.operation?.state !== 'started') await startCall(tx, input, { entered, response, permission })
     return { kind, call: { ...about, operation } }
   })
+}
+
+/** A call that has begun was charged before. What code or a client has queued is no call of a model. */
+function mustCharge(
+  { queued }: HeldInput,
+  { found, thread }: Extract<Entered, { readonly kind: 'entered' }>,
+  charged: ChargedTool,
+): boolean {
+  return !queued && found.operation?.state !== 'started' && (thread.hasBudgets || limitsTools(charged))
 }
 
 type Permission = Awaited<ReturnType<typeof decidePermission>>

@@ -7,7 +7,7 @@ import type { ModelDefinition } from '../../definitions/model.js'
 import { ModelError } from '../../model/model-error.js'
 import type { ModelErrorKind } from '../../model/model-error.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { createAdmission, shortestWait } from './admission.js'
+import { createAdmission, growWait, shortestWait } from './admission.js'
 import type { ModelStep } from './model-step.js'
 
 function failed(kind: ModelErrorKind, retryAfter: number | null = null, retryable = true) {
@@ -20,6 +20,7 @@ test.each([
   [40, LIMITS.longestProviderWait],
 ])('after %i waits a provider that names no time is left alone for %i ms', (waits, asked) => {
   expect(shortestWait([failed('rate_limited')], waits)).toEqual({ asked, isOwn: false })
+  expect(growWait(0, waits)).toBe(asked)
 })
 
 test('a provider that refuses again is not asked before the time that it names', () => {

@@ -153,7 +153,7 @@ export function shortestWait(failures: readonly FailedModel[], waits: number): W
   return asked[0] ?? null
 }
 
-/** Doubles the wait each time that the provider refuses again. */
-function growWait(asked: number, waits: number): number {
+/** Doubles the wait, in milliseconds, each time that the provider refuses again. */
+export function growWait(asked: number, waits: number): number {
   return Math.max(asked, Math.min(FIRST_WAIT * 2 ** waits, LIMITS.longestProviderWait))
 }

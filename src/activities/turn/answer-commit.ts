@@ -1,7 +1,7 @@
 /**
  * Transaction 3: commits the outcome of a model call, by the attempt that holds its operation (T2, T4).
  * Owns: the row of an answer, its tool calls, its files and events, and the wait for a provider.
- * Does not own: the next action, which the workflow decides.
+ * Does not own: the end of a call that no budget allows (`budget/no-budget.ts`), and the next action, which the workflow decides.
  *
  * An answer is committed as a whole or not at all (T9). The transaction of `conclude` writes:
  * - `operations`: the row is finished with the activity's answer, the log of requests and the usage. It is updated only if this
@@ -22,7 +22,7 @@ import type { PartialAnswer } from '../../model/model-error.js'
 import { withJitter } from '../../model/provider-pause.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { CallModelAnswer, CallRequest, Usage } from '../../protocol/activities.js'
-import { fact, phaseFact } from '../../protocol/facts.js'
+import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -47,12 +47,22 @@ import { fileName } from '../attachments.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
 import { askRunEnd, endsRun, storeRefusal } from '../hooks/run-end-hooks.js'
+import { commitNoBudget } from '../budget/no-budget.js'
 import { commit, finish, keep } from '../operation.js'
-import { stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
-import { patienceOf, shortestWait } from './admission.js'
-import { completionFact, failureFact, failureMessage, lastFacts, recordFailures } from './answer-facts.js'
+import { growWait, patienceOf, shortestWait } from './admission.js'
+import {
+  completionFact,
+  failureFact,
+  failureMessage,
+  lastFacts,
+  lastFailure,
+  phasesToAnswer,
+  recordFailures,
+  stateOf,
+  sumUnreportedUsage,
+} from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { Reply } from './candidates.js'
 import { newPlan, toStreamedMessage, withOperations } from './model-step.js'
@@ -67,6 +77,10 @@ export async function commitReply(
   const { store } = dependencies
   if ('answer' in reply) return commitAnswer(store, step, reply)
   if ('blocked' in reply) return commitBlocked(store, step, reply.blocked)
+  if ('over' in reply)
+    return reply.over === null
+      ? commitWait(store, step, { milliseconds: growWait(0, step.log.waits), isOfProvider: false })
+      : commitNoBudget(store, step, reply.over)
   if ('stopped' in reply) {
     assertStoppedByUser()
     return commitInterruption(store, step, reply.stopped)
@@ -175,29 +189,9 @@ function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
   return { type: 'answered', text: false, calls: [], usage: step.log.sumUnreportedUsage() ?? NO_USAGE }
 }
 
-/** The phase events up to the persisted answer that are not emitted yet. A nested step has none. */
-function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
-  if (input.frame !== null) return []
-  const scope = stepScope(input)
-  const started = resumed || log.number > 0
-  return ([2, 3, 4] as const)
-    .filter((phase) => phase === 4 || !started)
-    .map((phase) => phaseFact(phase, scope))
-}
-
 /** A stop during a request is the failure of that request; after a stop in a pause the failure before it counts. */
 function interruptionFacts(step: ModelStep): readonly Fact[] {
   return step.log.isOpen ? [failureFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
-}
-
-function lastFailure(step: ModelStep): readonly Fact[] {
-  const last = step.log.failures.at(-1)
-  return last === undefined ? [] : [failureFact(step, last.error, 'none')]
-}
-
-function sumUnreportedUsage({ log }: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
-  const usage = log.sumUnreportedUsage()
-  return usage === null ? {} : { usage }
 }
 
 interface Conclusion {
@@ -296,27 +290,37 @@ function withNewPaths(
 }
 
 /**
- * Milliseconds until one of the models may be called again; null if no provider requests a pause, or the patience of
+ * The wait until one of the models may be called again; null if no provider requests a pause, or the patience of
  * the run is used up.
  */
 async function waitBeforeNext(
   store: Store,
   step: ModelStep,
   failures: readonly FailedModel[],
-): Promise<number | null> {
+): Promise<Wait | null> {
   const wait = shortestWait(failures, step.log.waits)
   if (wait === null) return null
   const { threadId, run } = step.input
   const waited = await store.read((db) => readWaitTime(db, { threadId, number: run }))
   if (waited + wait.asked > patienceOf(step)) return null
-  return wait.isOwn ? wait.asked : withJitter(wait.asked)
+  return { milliseconds: wait.isOwn ? wait.asked : withJitter(wait.asked), isOfProvider: true }
+}
+
+interface Wait {
+  readonly milliseconds: number
+  /** It counts as patience of the run with its providers. */
+  readonly isOfProvider: boolean
 }
 
 /**
- * A provider has requested a pause, or its rate limit is reached: this attempt keeps the operation, and the call
- * continues under the same id (T4).
+ * A provider has requested a pause, its rate limit is reached, or other threads hold what is left of a budget: this attempt keeps the
+ * operation, and the call continues under the same id (T4).
  */
-async function commitWait(store: Store, step: ModelStep, milliseconds: number): Promise<CallModelAnswer> {
+async function commitWait(
+  store: Store,
+  step: ModelStep,
+  { milliseconds, isOfProvider }: Wait,
+): Promise<CallModelAnswer> {
   const { input, operation, log, startedAt } = step
   const { threadId, run, now } = input
   // Counts from the workflow's time, because its timer runs by Temporal's clock, not by the worker's.
@@ -324,10 +328,9 @@ async function commitWait(store: Store, step: ModelStep, milliseconds: number): 
   const usage = log.sumUnreportedUsage()
   const last = log.failures.at(-1)
   log.recordWait(milliseconds)
-  const state = step.resumed || log.number > 0 ? 'started' : 'drained'
   return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
-    await keep(tx, operation, { state, detail: log.detail() })
-    await countWait(tx, { threadId, number: run }, milliseconds)
+    await keep(tx, operation, { state: stateOf(step), detail: log.detail() })
+    if (isOfProvider) await countWait(tx, { threadId, number: run }, milliseconds)
     await deleteDeltas(tx, toStreamedMessage(step))
     await recordFailures(tx, step)
     const events = last === undefined ? [] : [failureFact(step, last.error, 'wait')]

@@ -2,7 +2,7 @@ import { APICallError } from '@ai-sdk/provider'
 
 import type { ModelAnswer } from '../../model/model-answer.js'
 import type { ModelError, ModelErrorKind } from '../../model/model-error.js'
-import type { Usage } from '../../protocol/activities.js'
+import type { CallModelAnswer, Usage } from '../../protocol/activities.js'
 import type { NextRequest } from '../../protocol/event-codes.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -127,4 +127,33 @@ export function providerText(error: ModelError): Thrown {
   const status = statusCode === undefined ? '' : `The provider answered ${statusCode}: `
   const body = responseBody.includes(message) && message !== '' ? '' : responseBody.slice(0, MAX_BODY)
   return { message: [`${status}${message}`, body].filter((part) => part !== '').join('\n'), stack }
+}
+
+/** The phase events up to the persisted answer that are not emitted yet. A nested step has none. */
+export function phasesToAnswer({ input, log, resumed }: ModelStep): readonly Fact[] {
+  if (input.frame !== null) return []
+  const scope = stepScope(input)
+  const started = resumed || log.number > 0
+  return ([2, 3, 4] as const)
+    .filter((phase) => phase === 4 || !started)
+    .map((phase) => phaseFact(phase, scope))
+}
+
+/** The event of the newest failure of this attempt; it was not told before, because nothing followed it. */
+export function lastFailure(step: ModelStep): readonly Fact[] {
+  const last = step.log.failures.at(-1)
+  return last === undefined ? [] : [failureFact(step, last.error, 'none')]
+}
+
+/** The state in which an operation is kept: whether a provider may have received a request. */
+export function stateOf({ resumed, log }: ModelStep): 'started' | 'drained' {
+  return resumed || log.number > 0 ? 'started' : 'drained'
+}
+
+/** The usage that no answer has reported yet, as a part of an answer. */
+export function sumUnreportedUsage({
+  log,
+}: ModelStep): Partial<Pick<CallModelAnswer & { type: 'end' }, 'usage'>> {
+  const usage = log.sumUnreportedUsage()
+  return usage === null ? {} : { usage }
 }

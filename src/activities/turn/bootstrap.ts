@@ -29,6 +29,7 @@ import { waitForDefinition } from '../plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { listShownValues } from '../variables/variables.js'
 import { completionFact, failureFact, recordFailures } from './answer-facts.js'
+import { endCharge } from '../budget/charge-request.js'
 import { callCandidates, candidatesOf } from './candidates.js'
 import type { Reply } from './candidates.js'
 import type { DeltaWriter } from './deltas.js'
@@ -172,8 +173,12 @@ async function bootstrap(
   // After a user's stop the hints become the arguments; after a shutdown another attempt follows.
   if ('stopped' in reply) assertStoppedByUser()
   await record(dependencies.store, step, reply)
+  await endCharge(dependencies, step, NOTHING_FOLLOWS)
   return { written: 'answer' in reply ? readArguments(reply.answer) : null, log: step.log }
 }
+
+/** The charge ends with the activation: its step is charged by itself. */
+const NOTHING_FOLLOWS = { type: 'activates', calls: [] } as const
 
 function readArguments({ toolCalls }: ModelAnswer): string | null {
   return toolCalls.find(({ name }) => name === BOOTSTRAP_TOOL)?.input ?? null
@@ -192,6 +197,7 @@ async function record(store: Store, step: ModelStep, reply: Reply): Promise<void
 
 function requestFacts(step: ModelStep, reply: Reply): readonly Fact[] {
   if ('answer' in reply) return [completionFact(step, reply, step.log.recordAnswer(reply.answer.usage))]
+  if ('over' in reply) return []
   if (step.log.isOpen) return [failureFact(step, { kind: 'interrupted' }, 'none')]
   const last = step.log.failures.at(-1)
   return last === undefined ? [] : [failureFact(step, last.error, 'none')]
@@ -218,6 +224,7 @@ function bootstrapStep(dependencies: ActivityDependencies, { activation, log }: 
     log: new RequestLog(log.detail()),
     hooks: stepBatch(dependencies, hooks),
     operations: [],
+    isStep: false,
     resumed: true,
   }
 }
@@ -263,6 +270,7 @@ function bootstrapRequest(
     dropped: 0,
     estimatedTokens: textTokens(INSTRUCTION) + textTokens(text) + textTokens(JSON.stringify(tool)),
     boundary: null,
+    hasBudgets: true,
   }
 }
 

@@ -39,6 +39,7 @@ import {
 import { missingVariables } from '../variables/variables.js'
 import type { RequiredVariables } from '../variables/variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
+import { endCharge } from '../budget/charge-request.js'
 import { activate, activationInput } from './activation.js'
 import { commitReply } from './answer-commit.js'
 import { lastFacts } from './answer-facts.js'
@@ -202,6 +203,7 @@ function openStep({ held, ...opening }: Opening): ModelStep {
     now,
     startedAt: performance.now(),
     log: new RequestLog({ plan: content.plan.digest, ...known }),
+    isStep: true,
     resumed: state !== 'drained',
     operations: operationsOf(held),
   }
@@ -226,11 +228,10 @@ async function callProviders(
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
     buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
-  return commitReply(
-    dependencies,
-    step,
-    await streamAnswer(dependencies, { step, candidates, build, signal }),
-  )
+  const reply = await streamAnswer(dependencies, { step, candidates, build, signal })
+  const answer = await commitReply(dependencies, step, reply)
+  await endCharge(dependencies, step, answer)
+  return answer
 }
 
 /** Calls the models, and streams the text of the answer into the store. */

@@ -30,6 +30,7 @@ import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
+import { chargeRequest, NoBudget } from '../budget/charge-request.js'
 import { RequestBlocked } from '../hooks/hook-points.js'
 import { keep } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
@@ -81,6 +82,8 @@ export type Reply =
   | { readonly failures: readonly FailedModel[] }
   | { readonly stopped: PartialAnswer }
   | { readonly blocked: RequestBlocked }
+  /** It does not fit into a budget; null: not now. */
+  | { readonly over: NoBudget['over'] }
 
 /** Calls the models in order. The reply is `stopped` if the signal aborts at any moment. */
 export async function callCandidates(
@@ -91,6 +94,7 @@ export async function callCandidates(
     return await callInOrder(dependencies, call)
   } catch (error) {
     if (error instanceof RequestBlocked) return { blocked: error }
+    if (error instanceof NoBudget) return { over: error.over }
     if (!ModelAbortedError.isInstance(error)) throw error
     return { stopped: error.partial }
   }
@@ -139,13 +143,16 @@ async function requestAnswer(
   { candidate, built, hasFallback, limits }: CandidateRequest,
 ): Promise<Answered | ModelError> {
   const { step, deltas, signal } = call
-  const requests = createRequestRecorder(dependencies.store, call, { candidate, built })
+  const asking = { step, model: candidate.name, options: built.options, tokens: built.estimatedTokens }
+  const charge = () => chargeRequest(dependencies, { ...asking, hasBudgets: built.hasBudgets })
+  const options = await charge()
+  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, charge })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
     const { answer } = await callWithRetries({
       model: withinRequest(model, watch),
-      options: built.options,
+      options,
       signal,
       limits,
       admission: createAdmission(dependencies.registry, { step, model: candidate, signal }),
@@ -193,7 +200,11 @@ interface RequestRecorder {
 function createRequestRecorder(
   store: Store,
   { step, deltas }: CandidatesCall,
-  { candidate, built }: { readonly candidate: ModelDefinition; readonly built: BuiltRequest },
+  {
+    candidate,
+    built,
+    charge,
+  }: Pick<CandidateRequest, 'candidate' | 'built'> & { readonly charge: () => Promise<unknown> },
 ): RequestRecorder {
   const { input, prompt } = step
   const { name: model } = candidate
@@ -204,6 +215,8 @@ function createRequestRecorder(
   return {
     watch,
     async begin(provided) {
+      // The first request was charged before it was built to its bound.
+      if (again) await charge()
       await startRequest(store, step, { model, built, again })
       again = true
       called = provided

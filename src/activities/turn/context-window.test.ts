@@ -20,7 +20,14 @@ const ROWS = [11, 12, 13, 14, 15, 16, 17, 18].map((position): TranscriptMessage 
 function cut(budget: number, halvings = 0) {
   return cutContext(store, {
     input: INPUT,
-    window: { boundary: null, opening: null, rows: ROWS, bytes: new Map(), overflows: false },
+    window: {
+      hasBudgets: false,
+      boundary: null,
+      opening: null,
+      rows: ROWS,
+      bytes: new Map(),
+      overflows: false,
+    },
     perspective: { type: 'ai_human', side: 'a' },
     ...{ budget, halvings, tokensOf: () => 100 },
   })

@@ -10,7 +10,7 @@ import type { WeighedRow, WindowSize } from '../../model/context/cut-window.js'
 import type { Perspective } from '../../model/context/transcript-row.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
-import { lastBoundary } from '../../store/messages/context-boundaries.js'
+import { readContextStart } from '../../store/messages/context-boundaries.js'
 import type { Boundary, BoundaryDetail } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage, RowSize, Transcript } from '../../store/messages/transcript.js'
 import {
@@ -24,6 +24,8 @@ import type { Reader, Store } from '../../store/store.js'
 
 /** The rows of the transcript for a request, since the last cut of its window. */
 interface ContextWindow {
+  /** Whether the store has budgets for the thread. */
+  readonly hasBudgets: boolean
   readonly boundary: Boundary | null
   /** The first message of the run within which the window was cut; it precedes the rows. */
   readonly opening: TranscriptMessage | null
@@ -44,7 +46,7 @@ export async function readWindow(
 ): Promise<ContextWindow> {
   // The request of a nested step without `includeChat` has only its own message.
   if (frame !== null && !includeChat) return NOTHING
-  const boundary = await lastBoundary(db, threadId, side)
+  const { boundary, hasBudgets } = await readContextStart(db, threadId, side)
   const transcript: Transcript = { threadId, from: boundary?.position ?? 0, run: includeChat ? null : run }
   const sizes = await readRowSizes(db, { ...transcript, limit: LIMITS.contextRows + 1 })
   const read = withinLimits(sizes)
@@ -53,6 +55,7 @@ export async function readWindow(
   const opening = boundary?.detail.opening ?? null
   const clipped = boundary?.detail.clipped ?? 0
   return {
+    hasBudgets,
     boundary,
     opening: opening === null ? null : await findTranscriptRow(db, threadId, opening),
     rows: rows.map((row) => ((row.position ?? Infinity) <= clipped ? clipResult(row) : row)),
@@ -62,6 +65,8 @@ export async function readWindow(
 }
 
 const NOTHING: ContextWindow = {
+  // Nothing was read, so it may have: the charge looks.
+  hasBudgets: true,
   boundary: null,
   opening: null,
   rows: [],

@@ -65,6 +65,7 @@ export async function beginFrame(
   const permit = await permitOfPrompt(dependencies, { input, frame: asked, content, hooks: deciding })
   const begun = await beginCall(store, given, {
     ...{ id: callId, onInterrupted: 'rerun', resultId, response, permit },
+    charged: { dependencies, content },
   })
   if (begun.kind === 'answered') {
     const { answer } = begun

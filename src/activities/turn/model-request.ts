@@ -80,6 +80,8 @@ export interface BuiltRequest {
   readonly dropped: number
   /** See `textTokens`. */
   readonly estimatedTokens: number
+  /** Whether the store has budgets for the thread. */
+  readonly hasBudgets: boolean
   /**
    * Stored before the request is sent, so that the next requests begin like this one; null: the cut applies to this
    * request only.
@@ -118,6 +120,7 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     tools: context.settings.tools?.length ?? 0,
     dropped: (cut.cut ?? window.boundary)?.detail.dropped ?? 0,
     estimatedTokens,
+    hasBudgets: window.hasBudgets,
     boundary: boundaryOf(parts, cut, tokens),
   }
 }

@@ -36,6 +36,8 @@ export interface ModelStep {
   readonly hooks: HookBatch
   /** The operations of hooks that ran with the drain. */
   readonly operations: readonly ThreadOperation[]
+  /** False: a request that prepares a step, and is none itself. */
+  readonly isStep: boolean
   /** True if an earlier attempt has emitted the phases up to the model call. */
   readonly resumed: boolean
 }

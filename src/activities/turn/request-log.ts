@@ -86,6 +86,11 @@ export class RequestLog {
     return this.#waited
   }
 
+  /** The newest request. */
+  get last(): RequestRecord | undefined {
+    return this.#requests.at(-1)
+  }
+
   /** The model of the newest request. */
   get model(): string | null {
     return this.#requests.at(-1)?.model ?? null
@@ -116,8 +121,13 @@ export class RequestLog {
     this.#failures.push({ number: this.number, error })
   }
 
-  recordWait(milliseconds: number): void {
+  /** The answer of the activity reports the usage so far. */
+  report(): void {
     this.#reported = this.#requests.length
+  }
+
+  recordWait(milliseconds: number): void {
+    this.report()
     this.#waits += 1
     this.#waited += milliseconds
   }
@@ -132,7 +142,11 @@ export class RequestLog {
 
   detail(): OperationDetail {
     const waited = { reported: this.#reported, waits: this.#waits, waited: this.#waited }
-    return { ...this.#known, requests: [...this.#requests], ...(this.#waits > 0 && waited) }
+    return {
+      ...this.#known,
+      requests: [...this.#requests],
+      ...((this.#waits > 0 || this.#reported > 0) && waited),
+    }
   }
 
   #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {

@@ -1,6 +1,6 @@
 /**
- * The answer of a person to a request for an approval, before it is stored.
- * Owns: the check of who answers, of changed arguments, and of what is to be remembered.
+ * The answer of a person to a request for an approval, or for more budget, before it is stored.
+ * Owns: the check of who answers, of changed arguments, of what is to be remembered, and of the new limit of a budget.
  * Does not own: the form of an answer (`check-answer.ts`), and its way to the workflow (`respond.ts`).
  * Invariant: an answer that is refused leaves the request open, and nothing of it is stored.
  */
@@ -8,11 +8,13 @@ import { answererProblem } from '../../policy/approval.js'
 import type { Caller } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
+import { budgetDetailOf, raisedBy, raiseProblem } from '../../policy/budget-request.js'
 import { schemaProblem } from '../../policy/schema-problem.js'
 import { hiddenField, restoreFields } from '../../policy/redact-fields.js'
 import { ApprovalForbiddenError, MessageRejectedError } from '../../protocol/errors.js'
 import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { raiseLimit } from '../../store/budgets/spending.js'
 import { insertGrant } from '../../store/calls/grants.js'
 import type { Decision, PendingRecord } from '../../store/calls/requests.js'
 import { argumentsOf, findToolCall } from '../../store/calls/tool-calls.js'
@@ -41,7 +43,7 @@ export function checkAnswerer(request: PendingRecord, { caller, by }: Answerer):
       threadId,
       `Expected no "by", or the user of the caller, got another one: "${by}".`,
     )
-  const detail = approvalDetailOf(request)
+  const detail = approvalDetailOf(request) ?? budgetDetailOf(request)
   const problem = detail === null ? undefined : answererProblem(detail.approval, caller, detail.requester)
   if (problem !== undefined) throw new ApprovalForbiddenError(threadId, id, problem)
   return user ?? by
@@ -54,9 +56,16 @@ export function checkAnswerer(request: PendingRecord, { caller, by }: Answerer):
 export async function approvalDecision(
   tx: Writer,
   request: PendingRecord,
-  { kind: _kind, arguments: changed, remember, ...decision }: CheckedApproval,
+  answer: CheckedApproval,
 ): Promise<Omit<Decision, 'now'>> {
+  if (request.kind === 'budget') return budgetDecision(tx, request, answer)
+  const { kind: _kind, arguments: changed, remember, raise, ...decision } = answer
   const { thread_id: threadId, id } = request
+  if (raise !== undefined)
+    throw new MessageRejectedError(
+      threadId,
+      `Expected no "raise" for request "${id}", which is not about a budget.`,
+    )
   const given = {
     ...(changed !== undefined && { arguments: changed }),
     ...(remember !== undefined && { remember }),
@@ -71,8 +80,31 @@ export async function approvalDecision(
   if (request.status !== 'open') return made
   const args = changed === undefined ? undefined : await checkChanged(tx, request, changed)
   if (remember !== undefined) await writeGrant(tx, request, { remember, args, by: decision.by })
-  const answer: ApprovalAnswer = args === undefined ? {} : { arguments: args }
-  return { ...made, ...(args !== undefined && { answer: answer as JsonObject }) }
+  const kept: ApprovalAnswer = args === undefined ? {} : { arguments: args }
+  return { ...made, ...(args !== undefined && { answer: kept as JsonObject }) }
+}
+
+/** Makes the decision, and raises the limit if it is a new one. @throws MessageRejectedError: the request stays open */
+async function budgetDecision(
+  tx: Writer,
+  request: PendingRecord,
+  { kind: _kind, arguments: args, remember, raise, ...decision }: CheckedApproval,
+): Promise<Omit<Decision, 'now'>> {
+  const { thread_id: threadId, id, status } = request
+  const refuse = (problem: string): MessageRejectedError =>
+    new MessageRejectedError(threadId, `${problem} The request stays open.`)
+  if (args !== undefined || remember !== undefined)
+    throw refuse(`Expected no "arguments" and no "remember" for request "${id}", which is about a budget.`)
+  const digest = digestOf([decision.approved, decision.reason ?? null, raise ?? null])
+  const made = { threadId, id, ...decision, digest }
+  const detail = budgetDetailOf(request)
+  if (status !== 'open' || detail === null || !decision.approved) return made
+  const problem = raise === undefined ? undefined : raiseProblem(detail, raise)
+  if (problem !== undefined) throw refuse(`raise: ${problem}.`)
+  const { owner, period, limit: name } = detail
+  const most = raise ?? raisedBy(detail)
+  await raiseLimit(tx, { owner, period, name, most })
+  return { ...made, answer: { most } }
 }
 
 async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObject): Promise<JsonObject> {

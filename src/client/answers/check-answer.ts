@@ -32,6 +32,11 @@ export type Answer =
       readonly arguments?: JsonObject
       /** With `approved: true`: what is asked later, and is the same, is approved. */
       readonly remember?: Remember
+      /**
+       * For a request about a budget, with `approved: true`: the new limit, in its own unit.
+       * @default the limit once more, on top of it
+       */
+      readonly raise?: number
     }
   | { readonly env: Readonly<Record<string, string>> }
   | { readonly result: ToolResult; readonly by?: string }
@@ -62,6 +67,7 @@ interface CheckedApproval {
   readonly by?: string
   readonly arguments?: JsonObject
   readonly remember?: Remember
+  readonly raise?: number
 }
 
 /** A part of a result: a text, or one of the result's files by its place in them. */
@@ -88,6 +94,7 @@ export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
     result,
     arguments: args,
     remember,
+    raise,
   } = given as Partial<Omit<CheckedApproval, 'kind'>> & { env?: Record<string, string>; result?: ToolResult }
   const named = by === undefined ? {} : { by }
   if (result !== undefined) return { kind: 'call', result: checkResult(threadId, result), ...named }
@@ -100,6 +107,7 @@ export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
     // As JSON, so that what is stored is what was given.
     ...(args !== undefined && { arguments: JSON.parse(JSON.stringify(args)) as JsonObject }),
     ...(remember !== undefined && { remember }),
+    ...(raise !== undefined && { raise }),
   }
 }
 
@@ -118,10 +126,12 @@ function formProblem(given: Readonly<Record<string, unknown>>): string | undefin
 }
 
 function approvalProblem(given: Readonly<Record<string, unknown>>): string | undefined {
-  const { approved, reason, by, arguments: args, remember } = given
+  const { approved, reason, by, arguments: args, remember, raise } = given
   if (typeof approved !== 'boolean') return `Expected "approved" to be true or false, got ${typeof approved}.`
-  if (!approved && (args !== undefined || remember !== undefined))
-    return 'Expected "arguments" and "remember" with "approved": true only.'
+  if (!approved && (args !== undefined || remember !== undefined || raise !== undefined))
+    return 'Expected "arguments", "remember" and "raise" with "approved": true only.'
+  if (raise !== undefined && typeof raise !== 'number')
+    return `Expected "raise" to be a number, got ${typeof raise}.`
   return (
     textProblem('reason', reason) ??
     textProblem('by', by) ??

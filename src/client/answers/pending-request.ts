@@ -5,6 +5,9 @@ import { isRestricted } from '../../policy/approval.js'
 import { approvalDetailOf, formOfRequest } from '../../policy/approval-detail.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import type { PreviewPart } from '../../policy/preview.js'
+import { budgetDetailOf } from '../../policy/budget-request.js'
+import type { BudgetDetail } from '../../policy/budget-request.js'
+import type { BudgetFact } from '../../protocol/events.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
@@ -20,6 +23,7 @@ import type { ClientContext } from '../client-context.js'
 /** A request of a thread that somebody has to answer by `respond`. Later versions add kinds. */
 export type PendingRequest =
   | ApprovalRequest
+  | BudgetRequest
   | {
       readonly id: string
       /** The answer is the result of the call. */
@@ -79,25 +83,48 @@ export interface ApprovalRequest {
 
 type ApprovalAnswerKind = 'approve' | 'deny' | 'arguments' | 'result' | 'remember'
 
+/**
+ * A call does not fit into a budget: `approved` raises the limit, to `raise` or by as much again, and the run goes on; without approval
+ * it ends.
+ */
+export interface BudgetRequest extends BudgetFact {
+  readonly id: string
+  readonly kind: 'budget'
+  /** Who may answer. */
+  readonly approvers?: Pick<CombinedApproval, 'roles' | 'fourEyes'>
+  /** Microseconds since 1970. */
+  readonly requestedAt: number
+}
+
 /** Turns a row into the request that callers see. */
 export function toPendingRequest(listed: ListedRequest): PendingRequest {
   const { request, arguments: args } = listed
   const { id, kind, requested_at: requestedAt, detail, tool_name } = request
   const toolName = tool_name ?? ''
   if (kind === 'approval') return toApprovalRequest(listed)
+  const budget = budgetDetailOf(request)
+  if (budget !== null) return toBudgetRequest(request, budget)
   const form = formOfRequest(request)
   if (kind === 'call')
     return { id, kind, toolName, ...parseArguments(args), ...(form !== undefined && { form }), requestedAt }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,
-    kind,
+    kind: 'variables',
     agent: typeof agent === 'string' ? agent : '',
     required: readNames(required),
     missing: readNames(missing),
     ...(typeof child === 'string' && { child }),
     requestedAt,
   }
+}
+
+function toBudgetRequest(
+  { id, requested_at: requestedAt }: ListedRequest['request'],
+  { scope, period, limit, most, used, approval }: BudgetDetail,
+): BudgetRequest {
+  const approvers = isRestricted(approval) ? { approvers: approval } : {}
+  return { id, kind: 'budget', scope, period, limit, most, used, ...approvers, requestedAt }
 }
 
 const ANSWERS: readonly ApprovalAnswerKind[] = ['approve', 'deny', 'remember']

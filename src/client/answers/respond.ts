@@ -114,7 +114,7 @@ export async function announceAnswer(context: ClientContext, request: PendingRec
 /** T5: the Update names the request, whether it was approved, and the names of variables; the rest stays in the row. */
 function toUpdate({ id, kind, approved, answer }: PendingRecord): Respond {
   if (kind === 'call') return { id, result: true }
-  if (kind === 'approval') return { id, approved: approved === true }
+  if (kind === 'approval' || kind === 'budget') return { id, approved: approved === true }
   const names = (answer as { readonly names?: readonly string[] } | null)?.names
   return { id, names: names ?? [] }
 }
@@ -196,6 +196,7 @@ async function answerableRequest(
   if (request.status === 'open' && request.expires_at !== null && request.expires_at <= nowMicros())
     throw new RequestNotFoundError(threadId, { id: requestId, reason: 'one that nobody answered in time' })
   if (request.kind === kind || (kind === 'call' && approvalDetailOf(request)?.kind === 'tool')) return request
+  if (kind === 'approval' && request.kind === 'budget') return request
   throw new MessageRejectedError(
     threadId,
     `Expected an answer ${formsOf(request)} to request "${requestId}", got { ${FORM[kind]} }.`,
@@ -253,8 +254,9 @@ function formsOf(request: PendingRecord): string {
   return approvalDetailOf(request)?.kind === 'tool' ? `${forms} or { ${FORM.call} }` : forms
 }
 
-const FORM: Readonly<Record<CheckedAnswer['kind'], string>> = {
+const FORM: Readonly<Record<PendingRecord['kind'], string>> = {
   approval: 'approved',
+  budget: 'approved',
   variables: 'env',
   call: 'result',
 }

@@ -9,6 +9,7 @@ import {
   sweepErrors,
   sweepPlans,
 } from '../../store/threads/retention.js'
+import { endOldCharges } from '../../store/budgets/charges.js'
 import type { ClosedTreeCursor } from '../../store/threads/retention.js'
 import type { ClientContext } from '../client-context.js'
 import { deleteThread } from './delete-thread.js'
@@ -32,6 +33,8 @@ export interface SweptThreads {
   readonly blobs: number
   readonly errors: number
   readonly plans: number
+  /** The number of requests that ended without giving back what they held of a budget. */
+  readonly charges: number
   readonly kept: readonly KeptHistory[]
   /** Trees that could not be deleted; the next sweep tries them again. */
   readonly failed: readonly KeptHistory[]
@@ -55,6 +58,7 @@ export async function sweepThreads(
     blobs: await sweepBlobs(store, { before: Date.now() - LIMITS.blobGrace, dryRun }),
     errors: await sweepErrors(store, sweep),
     plans: await sweepPlans(store, sweep),
+    charges: dryRun ? 0 : await endOldCharges(store, null),
   }
 }
 

@@ -354,7 +354,12 @@ async function describeWaitingBelow(context: ClientContext, threadId: string): P
 /** Describes a request by names alone: the error may be logged (T5). */
 function describeRequest({ id, agent }: ThreadNode, { request }: ListedRequest): string {
   const { kind, tool_name: tool, id: requestId } = request
-  const what = { approval: 'leave to run', call: 'the result of', variables: 'variables' }[kind]
+  const what = {
+    approval: 'leave to run',
+    budget: 'more budget',
+    call: 'the result of',
+    variables: 'variables',
+  }[kind]
   return `subagent ${agent} (${id}) waits for ${what}${tool === null ? '' : ` ${tool}`} (request ${requestId})`
 }
 

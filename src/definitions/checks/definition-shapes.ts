@@ -9,24 +9,12 @@ import { LIMITS } from '../../protocol/limits.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
 import { approvalRuleProblem } from '../../policy/approval.js'
 import { destructiveProblem } from '../../policy/action.js'
+import { budgetProblem } from '../../policy/budget.js'
 import { capabilityProblem, permissionsProblem } from '../../policy/permissions.js'
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
+import { partTypeHint } from '../prompt.js'
 import { suggestName, notSupportedYet } from './hints.js'
-
-const OLD_PART_TYPES: ReadonlyMap<unknown, string> = new Map([
-  ['string', "{ type: 'text', content }"],
-  ['variable', "{ type: 'env', property }"],
-  ['prompt', "{ type: 'include', prompt }"],
-])
-
-/** The hint for a prompt part with an unknown type. */
-function partTypeHint(part: unknown): string {
-  const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined
-  const spelling = OLD_PART_TYPES.get(type)
-  if (spelling !== undefined) return `expected a part of Standard Agents 0.1.0: write ${spelling}`
-  return "expected { type: 'text', content }, { type: 'include', prompt } or { type: 'env', property }"
-}
 
 /** A text that is not blank. */
 const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
@@ -185,6 +173,7 @@ const agentShape = z.strictObject({
   providerPatience: z.int().nonnegative().optional(),
   runAhead: z.union([z.boolean(), z.int().min(2)]).optional(),
   permissions: z.unknown().superRefine(by(permissionsProblem)).optional(),
+  budget: z.unknown().superRefine(by(budgetProblem)).optional(),
   capabilities,
   title: z.string().optional(),
   description: z.string().optional(),

@@ -89,6 +89,7 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
     models: mapValues(modelsOf(registry, [...prompts.values()]), modelContent),
     ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
     ...(agent.permissions === undefined ? {} : { permissions: agent.permissions }),
+    ...(agent.budget === undefined ? {} : { budget: agent.budget }),
     env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
   }

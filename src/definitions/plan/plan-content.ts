@@ -2,6 +2,7 @@ import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
 import { sidePlanOf } from '../../protocol/plan.js'
 import type { Plan, Side } from '../../protocol/plan.js'
+import type { Budget } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { VariableDefinition } from '../agent.js'
 import type { DecidingPoint } from '../hook.js'
@@ -22,6 +23,8 @@ export interface PlanContent {
   readonly providerPatience?: number
   /** The rules of the agent. */
   readonly permissions?: Permissions
+  /** The budget of each run of the agent. */
+  readonly budget?: Budget
   /** Values of the agent's own `env`. */
   readonly env: Readonly<Record<string, string>>
   readonly lifecycle: { readonly a: LifecycleContent; readonly b: LifecycleContent | null }

@@ -126,6 +126,7 @@ async function finishOperations(tx: Writer, { threadId, outcome, now }: Closing)
     .where('state', '<>', 'finished')
     .execute()
   if (open.length === 0) return
+  await closeBudgetRequests(tx, { threadId, now })
   await tx
     .updateTable('operations')
     .set({
@@ -142,6 +143,18 @@ async function finishOperations(tx: Writer, { threadId, outcome, now }: Closing)
     if (kind !== 'model' || key !== null || run === null || step === null) continue
     await appendEvents(tx, { threadId, events: remainingStepEvents({ run, step, state }, outcome), now })
   }
+}
+
+/** A model call that did not fit into a budget waits for no person any more. */
+async function closeBudgetRequests(
+  tx: Writer,
+  { threadId, now }: Pick<Closing, 'threadId' | 'now'>,
+): Promise<void> {
+  const closed = await closeRequests(tx, { threadId, kind: 'budget' })
+  const events = closed.map(({ id: requestId, kind }) =>
+    fact('action.resolved', { requestId, kind, decision: 'closed', by: null }),
+  )
+  if (events.length > 0) await appendEvents(tx, { threadId, events, now })
 }
 
 interface InterruptedStep {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
+import type { RequestKind } from '../../protocol/event-codes.js'
 import { resultOperationId } from '../../protocol/ids.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { digestOf } from '../digest.js'
@@ -22,7 +23,7 @@ import type { Micros } from '../../protocol/time.js'
 type RequestStatus = 'open' | 'early' | 'answered' | 'closed' | 'expired'
 
 type Columns = {
-  kind: 'approval' | 'call' | 'variables'
+  kind: RequestKind
   status: RequestStatus
   detail: JsonObject | null
   approved: boolean | null
@@ -108,6 +109,46 @@ export function deferredChildOf({ kind, detail }: Pick<PendingRecord, 'kind' | '
   return typeof child === 'string' ? child : null
 }
 
+interface BudgetRequests {
+  readonly threadId: string
+  /** The id of the operation that does not fit into a budget. */
+  readonly operation: string
+}
+
+/** The requests to raise a limit that an operation has made, oldest first. */
+export async function listBudgetRequests(
+  db: Reader,
+  { threadId, operation }: BudgetRequests,
+): Promise<readonly PendingRecord[]> {
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('kind', '=', 'budget')
+    .orderBy('requested_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(requestFromRow).filter(({ detail }) => detail?.['operation'] === operation)
+}
+
+/** Marks the answer to a request for a higher limit as taken. `taken` is false for one that was taken before, or has no answer. */
+export async function takeBudgetAnswer(
+  tx: Writer,
+  { threadId, id }: { readonly threadId: string; readonly id: string },
+): Promise<{ readonly taken: boolean; readonly request: PendingRecord }> {
+  const request = await findRequest(tx, threadId, id)
+  if (request === null) throw new Error(`Expected the request ${id}, found none.`)
+  const { detail, status } = request
+  if (status !== 'answered' || detail?.['taken'] === true) return { taken: false, request }
+  await tx
+    .updateTable('pending')
+    .set(codec.toRow({ detail: { ...detail, taken: true } }))
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .execute()
+  return { taken: true, request }
+}
+
 /** All requests that one call has made, oldest first. */
 export async function requestsOfCall(
   db: Reader,
@@ -191,8 +232,9 @@ export async function expireRequest(
   return result.numUpdatedRows === 1n
 }
 
-/** Selects requests of a thread: all, those of some calls, or some by their ids. */
+/** Selects requests of a thread: all, those of some calls, of a kind, or some by their ids. */
 interface RequestChoice {
+  readonly kind?: PendingRecord['kind']
   readonly threadId: string
   readonly callIds?: readonly string[]
   readonly ids?: readonly string[]
@@ -201,7 +243,7 @@ interface RequestChoice {
 /** Closes open requests, and of calls also early answers; returns them as they are then. */
 export async function closeRequests(
   tx: Writer,
-  { threadId, callIds, ids }: RequestChoice,
+  { threadId, kind, callIds, ids }: RequestChoice,
 ): Promise<readonly PendingRecord[]> {
   if (callIds?.length === 0 || ids?.length === 0) return []
   let query = tx
@@ -211,6 +253,7 @@ export async function closeRequests(
     .where('status', 'in', callIds === undefined ? ['open'] : ['open', 'early'])
   if (callIds !== undefined) query = query.where('call_id', 'in', callIds)
   if (ids !== undefined) query = query.where('id', 'in', ids)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
   const closed = (await query.returningAll().execute()).map(requestFromRow)
   // An update returns rows in any order.
   return closed.toSorted(
@@ -245,6 +288,7 @@ type AnswerFate = 'waiting' | 'taken' | 'ended'
 export async function answerFate(db: Reader, request: PendingRecord): Promise<AnswerFate> {
   const child = deferredChildOf(request)
   if (child !== null) return fateOfChild(db, request.thread_id, child)
+  if (request.kind === 'budget') return fateOfBudget(db, request)
   if (request.call_id !== null) return fateOfCall(db, request, request.call_id)
   // A run that was blocked has ended; the next run has checked the variables again.
   const run = await lastRun(db, request.thread_id)
@@ -256,6 +300,14 @@ async function fateOfChild(db: Reader, parentThreadId: string, reference: string
   const thread = await findThread(db, reference)
   if (thread === null || thread.closed_at !== null) return 'ended'
   return (await findChild(db, parentThreadId, reference))?.status === 'deferred' ? 'waiting' : 'taken'
+}
+
+/** The call that did not fit has gone on, or its run has ended without it. */
+async function fateOfBudget(db: Reader, request: PendingRecord): Promise<AnswerFate> {
+  const { thread_id: threadId, id } = request
+  const known = await findRequest(db, threadId, id)
+  if (known?.detail?.['taken'] === true) return 'taken'
+  return (await lastRun(db, threadId))?.ended_at === null ? 'waiting' : 'ended'
 }
 
 async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Side } from '../../protocol/plan.js'
+import { HAS_BUDGETS } from '../budgets/subjects.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
@@ -35,6 +36,37 @@ export interface NewBoundary extends Boundary {
   readonly tokensBefore: number
   readonly tokensAfter: number
   readonly createdAt: Micros
+}
+
+/** Where the context of a side begins, and whether the store has budgets for the thread, in one statement. */
+export async function readContextStart(
+  db: Reader,
+  threadId: string,
+  side: Side,
+): Promise<{ readonly boundary: Boundary | null; readonly hasBudgets: boolean }> {
+  const row = await db
+    .selectFrom('threads')
+    .leftJoin('boundaries', (join) =>
+      join.on('boundaries.id', '=', (boundary) =>
+        boundary
+          .selectFrom('boundaries as last')
+          .select('last.id')
+          .whereRef('last.thread_id', '=', 'threads.id')
+          .where('last.side', '=', side)
+          .orderBy('last.id', 'desc')
+          .limit(1),
+      ),
+    )
+    .select(['boundaries.position', 'boundaries.kind', 'boundaries.operation', 'boundaries.detail'])
+    .select(HAS_BUDGETS.as('has_budgets'))
+    .where('threads.id', '=', threadId)
+    .executeTakeFirst()
+  const { position = null, kind = null, operation = null, detail = null } = row ?? {}
+  const boundary =
+    position === null || kind === null || operation === null
+      ? null
+      : boundaryFromRow({ position, kind, operation, detail })
+  return { boundary, hasBudgets: row?.has_budgets === 1 }
 }
 
 /** The current boundary; null: the whole transcript is in the context. */
@@ -77,7 +109,9 @@ function isBeyond(boundary: Boundary, last: Boundary): boolean {
   return (boundary.detail.clipped ?? 0) > (last.detail.clipped ?? 0)
 }
 
-function boundaryFromRow(row: Selectable<Schema['boundaries']>): Boundary {
+type Row = Pick<Selectable<Schema['boundaries']>, 'position' | 'kind' | 'operation' | 'detail'>
+
+function boundaryFromRow(row: Row): Boundary {
   const { position, kind, operation, detail } = row
   // Written by `insertBoundary`: the store's boundary.
   const kept = JSON.parse(detail ?? '{}') as Partial<BoundaryDetail>

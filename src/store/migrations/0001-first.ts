@@ -71,6 +71,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       snapshot_at: 'big?',
       settled: 'text?',
       permissions: 'text?',
+      budgets: 'text?',
     },
     key: ['id'],
   },
@@ -361,6 +362,49 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: { account: 'text', user_id: 'text', permissions: 'text', updated_at: 'big' },
     key: ['account', 'user_id'],
   },
+  owner_budgets: {
+    columns: { account: 'text', user_id: 'text', budgets: 'text', updated_at: 'big' },
+    key: ['account', 'user_id'],
+  },
+  // What the subjects of budgets have used, and what requests in flight hold.
+  spending: {
+    columns: {
+      owner: 'text',
+      period: 'text',
+      thread_id: 'text?',
+      began_at: 'big',
+      steps: 'int',
+      model_calls: 'int',
+      tool_calls: 'int',
+      runtime: 'big',
+      input_tokens: 'big',
+      output_tokens: 'big',
+      cost: 'big',
+      held_input: 'big',
+      held_output: 'big',
+      held_cost: 'big',
+      warned: 'text',
+      limits: 'text',
+      raised: 'text',
+    },
+    key: ['owner', 'period'],
+  },
+  // The newest charge of each thread, and what it holds.
+  charges: {
+    columns: {
+      thread_id: 'text',
+      operation: 'text',
+      run: 'int',
+      number: 'int',
+      scheduled_at: 'big',
+      at: 'big',
+      owners: 'text',
+      held_input: 'big',
+      held_output: 'big',
+      held_cost: 'big',
+    },
+    key: ['thread_id'],
+  },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
@@ -403,6 +447,10 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
     // A call that a person would be asked about looks for those of its thread, tree and user.
     index('grants_by_subject', 'grants', ['subject', 'id']),
+    // The deletion of a thread deletes what its runs have used.
+    index('spending_by_thread', 'spending', ['thread_id']).where(of('thread_id'), 'is not', null),
+    // A request that waits for others looks for those that are over.
+    index('charges_held', 'charges', ['thread_id']).where(of('held_input'), '>', 0),
     // The deletion of a thread deletes them, and operators list those of an account.
     index('grants_by_thread', 'grants', ['thread_id']),
     index('grants_by_account', 'grants', ['account', 'id']),

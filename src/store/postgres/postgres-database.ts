@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { readAllEvents } from '../events.js'
 import type { SettledRows } from '../events.js'
 import type { SchemaDialect, Migration } from '../migrations/schema-version.js'
 import { assertMigrated, migrate } from '../migrations/schema-version.js'
+import type { Schema } from '../schema.js'
 import type { Database } from '../store.js'
 import { forgetMarks, createTransactor, retryPassing } from './transactor.js'
 import { openConnections } from './connection-pool.js'
@@ -18,6 +20,9 @@ const STATEMENT_TIMEOUT = 30_000
 
 /** Longer than any statement may take: a network that fails without an error. */
 const SILENCE = 40_000
+
+/** Transactions that wait for the same row at the same time: more of them would only keep connections from others. */
+const LOCKING = 4
 
 /** How often commit marks that are older than `COMMIT_MARK_AGE` are deleted. */
 const COMMIT_MARK_SWEEP = 60_000
@@ -50,8 +55,9 @@ export async function openPostgres(
   const writer = openConnections(place, { ...limits, plansEach: false, shares: false })
   const watching = watchPostgres(reader, place)
   const transact = createTransactor(writer, { connections, patience })
+  const transactLocked = createLockingTransactor(writer, { connections, patience })
   const running = new Set<Promise<unknown>>()
-  let sweptAt = performance.now()
+  const sweepMarks = createMarkSweep(reader)
   const close = async (): Promise<void> => {
     await Promise.allSettled(running)
     await watching.end()
@@ -67,6 +73,13 @@ export async function openPostgres(
       running.delete(work)
     }
   }
+  async function announce<T>(committing: ReturnType<typeof transact<T>>): Promise<T> {
+    const { result, threadIds, stopped } = await withStoreErrors(committing)
+    watching.announceCommit(threadIds)
+    watching.announceStops(stopped)
+    sweepMarks()
+    return result
+  }
   let id: string
   try {
     id = await withStoreErrors(assertMigrated(reader, POSTGRES_SCHEMA))
@@ -77,17 +90,8 @@ export async function openPostgres(
   return {
     id,
     read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
-    async write(work) {
-      const { result, threadIds, stopped } = await withStoreErrors(transact(work))
-      watching.announceCommit(threadIds)
-      watching.announceStops(stopped)
-      if (performance.now() - sweptAt > COMMIT_MARK_SWEEP) {
-        sweptAt = performance.now()
-        // Not awaited: after a failure the next sweep deletes these rows too.
-        forgetMarks(reader).catch(() => undefined)
-      }
-      return result
-    },
+    write: (work) => announce(transact(work)),
+    writeLocked: (work) => announce(transactLocked(work)),
     watch: (threadId, listener) => watching.watch(threadId, listener),
     watchStops: (threadId, listener) => watching.watchStops(threadId, listener),
     readAllEvents: (page) =>
@@ -95,6 +99,25 @@ export async function openPostgres(
         retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience),
       ),
     close,
+  }
+}
+
+function createLockingTransactor(
+  writer: Parameters<typeof createTransactor>[0],
+  { connections, patience }: Parameters<typeof createTransactor>[1],
+): ReturnType<typeof createTransactor> {
+  const place = { ...writer, settings: { isolationLevel: 'read committed' } } as const
+  return createTransactor(place, { connections: Math.min(LOCKING, connections), patience })
+}
+
+/** Deletes old commit marks, behind a commit, once in a while. */
+function createMarkSweep(reader: Kysely<Schema>): () => void {
+  let sweptAt = performance.now()
+  return () => {
+    if (performance.now() - sweptAt <= COMMIT_MARK_SWEEP) return
+    sweptAt = performance.now()
+    // Not awaited: after a failure the next sweep deletes these rows too.
+    forgetMarks(reader).catch(() => undefined)
   }
 }
 

@@ -48,6 +48,8 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const writer = new Kysely<Schema>({ dialect })
     const writerPlace = { database: writer, dialect, driver, settings: {}, pipelined: false }
     const id = await migrate(writer, SQLITE_SCHEMA)
+    const write = <T>(work: (tx: Writer) => Promise<T>): Promise<T> =>
+      withStoreErrors(path, () => writeAndNotify(writerPlace, work, commits))
     const reading = openFile(path, true)
     opened.push(reading)
     await retryBusy(() => tune(reading), deadline)
@@ -58,7 +60,9 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     return {
       id,
       read: (work) => withStoreErrors(path, () => work(reader)),
-      write: (work) => withStoreErrors(path, () => writeAndNotify(writerPlace, work, commits)),
+      write,
+      // One transaction writes at a time.
+      writeLocked: write,
       watch: (threadId, listener) => commits.watch(threadId, listener),
       watchStops: (threadId, listener) => commits.watchStops(threadId, listener),
       readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, settledRows, page)),

@@ -76,6 +76,8 @@ const OWNED = {
   stops: 'id',
   pending: 'id',
   grants: 'id',
+  spending: 'owner',
+  charges: 'operation',
   effects: 'id',
   variables: 'name',
   boundaries: 'id',

@@ -1,8 +1,10 @@
 import type { Selectable } from 'kysely'
 import { storedPermissions } from '../../policy/judge.js'
 import type { StoredPermissions, ThreadPermissions } from '../../policy/judge.js'
+import type { Budgets } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { Side } from '../../protocol/plan.js'
+import { HAS_BUDGETS } from '../budgets/subjects.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
@@ -27,6 +29,7 @@ type Columns = {
   snapshot: unknown
   settled: SettledState | null
   permissions: ThreadPermissions | null
+  budgets: Budgets | null
 }
 
 /** The row of a thread; `snapshot` is the recorded snapshot. */
@@ -40,7 +43,7 @@ export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
-  json: ['tags', 'snapshot', 'settled', 'permissions'],
+  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets'],
   flags: ['resumable'],
 })
 
@@ -97,6 +100,8 @@ export async function findThreadForStep(db: Reader, id: string): Promise<ThreadO
 }
 
 export interface ThreadOfCall extends ThreadOfStep {
+  /** Whether the store has budgets for it. */
+  readonly hasBudgets: boolean
   readonly permissions: StoredPermissions
 }
 
@@ -108,6 +113,7 @@ export async function findThreadForCall(
   const row = await db
     .selectFrom('threads')
     .select(STEP_COLUMNS)
+    .select(HAS_BUDGETS.as('has_budgets'))
     .select((thread) => [
       'permissions as thread',
       thread
@@ -132,12 +138,12 @@ export async function findThreadForCall(
     .where('id', '=', threadId)
     .executeTakeFirst()
   if (row === undefined) return null
-  const { account, user, thread, run: ofRun, ...step } = row
+  const { account, user, thread, run: ofRun, has_budgets: has, ...step } = row
   const found = {
     ...{ account: readJson<Permissions>(account), user: readJson<Permissions>(user) },
     ...{ thread: readJson<ThreadPermissions>(thread), run: readJson<Permissions>(ofRun) },
   }
-  return { ...step, permissions: storedPermissions(found) }
+  return { ...step, hasBudgets: has === 1, permissions: storedPermissions(found) }
 }
 
 /** Columns that this store has written: its boundary. */

@@ -1,0 +1,275 @@
+/**
+ * The charge of a call: what it takes from the budgets of its thread, before it begins.
+ * Owns: the transaction that ends the charge of the thread's call before, judges this one, and writes its own; warnings.
+ * Does not own: the judgement (`policy/budget-judgement.ts`), the rows (`store/budgets`), and what follows where a call does not fit
+ * (`over-budget.ts`).
+ * Invariants:
+ * - It is a short transaction of its own, never part of one of the thread: rows of an account or a tree would make those conflict.
+ * - The same call is charged once, however often it is attempted; an attempt that was given up charges nothing.
+ */
+import { NOTHING_HELD, judgeBudgets, nearLimits, usedOf } from '../../policy/budget-judgement.js'
+import type { Account, BudgetJudgement, Exceeded, Held, Need, Spent } from '../../policy/budget-judgement.js'
+import { leftText } from '../../policy/budget-text.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { failure } from '../../protocol/failures.js'
+import type { EventScope } from '../../protocol/events.js'
+import { toMillis } from '../../protocol/time.js'
+import type { Micros } from '../../protocol/time.js'
+import {
+  endOldCharges,
+  findCharge,
+  putCharge,
+  settled,
+  usageOfCharge,
+  usedBy,
+} from '../../store/budgets/charges.js'
+import type { Charge, LoggedRequest } from '../../store/budgets/charges.js'
+import { lockSpending, withRaised, writeSpending } from '../../store/budgets/spending.js'
+import type { Spending } from '../../store/budgets/spending.js'
+import { readSubjects } from '../../store/budgets/subjects.js'
+import type { BudgetSubject, DefinedBudgets } from '../../store/budgets/subjects.js'
+import { appendEvents } from '../../store/events.js'
+import type { Store, Writer } from '../../store/store.js'
+
+/** A call that is about to begin. */
+export interface ChargedCall {
+  readonly threadId: string
+  readonly run: number
+  /** The id of its operation. */
+  readonly operation: string
+  /** Of the request within a model call, from 1; 0 for a tool. */
+  readonly number: number
+  readonly need: Need
+  /** The request of the same call before this one, if there was one. */
+  readonly previous?: LoggedRequest | undefined
+  /** A person has answered since the last charge, for whom the run waited from then on. */
+  readonly waitedSince?: Micros | undefined
+  readonly scheduledAt: Micros
+  readonly now: Micros
+  readonly scope: EventScope
+}
+
+type Charged =
+  | {
+      readonly kind: 'charged'
+      /** The most tokens of the answer; null: no budget bounds it further. */
+      readonly maxOutputTokens: number | null
+      /** A line for the model about what is left. */
+      readonly told: string | null
+    }
+  /** It will fit if requests of other threads use less than they hold. */
+  | { readonly kind: 'waits' }
+  | { readonly kind: 'over'; readonly over: OverBudget }
+
+/** A call that does not fit, and who is concerned. */
+export interface OverBudget {
+  readonly exceeded: Exceeded
+  /** The subject whose limit it is. */
+  readonly owner: string
+  /** The user for whom the thread works. */
+  readonly requester: string | null
+  /** A person may be asked. */
+  readonly asks: boolean
+}
+
+const FREE: Charged = { kind: 'charged', maxOutputTokens: null, told: null }
+
+/** Charges a call to the budgets of its thread. @throws `Operation.Stale` for an attempt that was given up */
+export async function chargeCall(store: Store, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
+  const charged = await store.writeLocked((tx) => charge(tx, call, defined))
+  if (charged.kind !== 'waits' || (await endOldCharges(store, call)) === 0) return charged
+  return store.writeLocked((tx) => charge(tx, call, defined))
+}
+
+async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
+  const { threadId, run, operation, number, scheduledAt } = call
+  const { subjects, requester, isInteractive } = await readSubjects(tx, { threadId, run }, defined)
+  const known = await findCharge(tx, threadId)
+  if (subjects.length === 0 && known === null) return FREE
+  if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
+  const isOfCall = known?.operation === operation
+  const isCharged = isOfCall && known.number === number
+  const rows = await lockRows(tx, { call, subjects, known: isCharged ? null : known })
+  const accounts = subjects.map((subject) => accountOf(subject, rows))
+  if (isCharged) return chargedAgain(tx, call, { known, accounts })
+  const need = withoutKnownStep(call.need, isOfCall)
+  const judgement = judgeBudgets(need, accounts)
+  const added = judgement.kind === 'fits' ? spentBy(need) : NOTHING
+  const held = judgement.kind === 'fits' ? judgement.held : NOTHING_HELD
+  const warnings: Fact[] = []
+  for (const subject of subjects) {
+    const row = rows.get(keyOf(subject))
+    if (row === undefined) continue
+    const charged = { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) }
+    const warned = warn(subject, charged, judgement)
+    warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, call.scope)))
+    rows.set(keyOf(subject), { ...charged, warned: warned.names, limits: limitsIn(subject, row) })
+  }
+  for (const row of rows.values()) writeSpending(tx, row)
+  const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
+  if (judgement.kind === 'fits')
+    await putCharge(tx, { threadId, operation, run, number, scheduledAt, at: call.now, owners, held })
+  else if (known !== null) await putCharge(tx, { ...known, run, at: call.now, held: NOTHING_HELD })
+  if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now: call.now })
+  return outcomeOf(judgement, { accounts, subjects, requester, isInteractive })
+}
+
+interface Judged {
+  readonly accounts: readonly Account[]
+  readonly subjects: readonly BudgetSubject[]
+  readonly requester: string | null
+  readonly isInteractive: boolean
+}
+
+function outcomeOf(
+  judgement: BudgetJudgement,
+  { accounts, subjects, requester, isInteractive }: Judged,
+): Charged {
+  if (judgement.kind === 'waits') return { kind: 'waits' }
+  if (judgement.kind === 'fits')
+    return {
+      kind: 'charged',
+      maxOutputTokens: judgement.maxOutputTokens,
+      told: leftText(accounts),
+    }
+  const { exceeded } = judgement
+  const { scope, period, limit, unpriced } = exceeded
+  const owner = subjects.find((one) => one.scope === scope && one.period === period)?.owner ?? ''
+  const asks = limit.onExceeded === 'ask' && unpriced === undefined && isInteractive
+  return { kind: 'over', over: { exceeded, owner, requester, asks } }
+}
+
+/** An attempt that died between its charge and its request, or a call that goes on once a person has answered. */
+async function chargedAgain(
+  tx: Writer,
+  { now, waitedSince, need }: ChargedCall,
+  { known, accounts }: { readonly known: Charge; readonly accounts: readonly Account[] },
+): Promise<Charged> {
+  if (waitedSince !== undefined)
+    await putCharge(tx, { ...known, at: known.at + Math.max(0, now - waitedSince) })
+  const natural = need.kind === 'model' ? need.maxOutputTokens : null
+  const { outputTokens } = known.held
+  const bounds = need.kind === 'model' && known.held !== NOTHING_HELD && outputTokens !== natural
+  return { kind: 'charged', maxOutputTokens: bounds ? outputTokens : null, told: leftText(accounts) }
+}
+
+interface Locking {
+  readonly call: ChargedCall
+  readonly subjects: readonly BudgetSubject[]
+  /** The charge that is to end; null: none. */
+  readonly known: Charge | null
+}
+
+/**
+ * Locks the rows of all subjects, from the widest to the narrowest, and puts what the call before has really used in the place of
+ * what it holds.
+ */
+async function lockRows(tx: Writer, { call, subjects, known }: Locking): Promise<Map<string, Spending>> {
+  const rows = new Map<string, Spending>()
+  const threads = new Map(subjects.map((subject) => [keyOf(subject), subject.threadId]))
+  const keys = new Map([...subjects, ...(known?.owners ?? [])].map((key) => [keyOf(key), key]))
+  const used = known === null ? NOTHING_HELD : await usedByKnown(tx, call, known)
+  const runtime = known === null ? 0 : runtimeSince(call, known)
+  for (const key of [...keys.values()].toSorted(inLockOrder)) {
+    const { owner, period } = key
+    const row = await lockSpending(tx, { owner, period, threadId: threads.get(keyOf(key)) ?? null })
+    const charged = known?.owners.find((one) => keyOf(one) === keyOf(key))
+    const isOfPeriod = charged !== undefined && charged.beganAt === row.beganAt
+    const current = known !== null && isOfPeriod ? settled(row, known.held, used) : row
+    const isSubject = threads.has(keyOf(key))
+    const spent = { ...current.spent, runtime: current.spent.runtime + (isSubject ? runtime : 0) }
+    rows.set(keyOf(key), { ...current, spent })
+  }
+  return rows
+}
+
+async function usedByKnown(tx: Writer, { operation, previous }: ChargedCall, known: Charge): Promise<Held> {
+  if (known.held === NOTHING_HELD) return NOTHING_HELD
+  return known.operation === operation ? usedBy(previous, known) : usageOfCharge(tx, known)
+}
+
+/** Milliseconds of work since the last charge of the same run. */
+function runtimeSince({ run, now, waitedSince }: ChargedCall, known: Charge): number {
+  if (known.run !== run) return 0
+  return toMillis(Math.max(0, (waitedSince ?? now) - known.at))
+}
+
+/** From the widest subject to the narrowest, so that no two transactions wait for each other. */
+const LOCK_ORDER = ['account', 'user', 'tree', 'thread', 'run'] as const
+
+type Key = Pick<Spending, 'owner' | 'period'>
+
+function inLockOrder(one: Key, other: Key): number {
+  const rank = ({ owner }: Key): number => LOCK_ORDER.findIndex((scope) => owner.startsWith(`${scope}:`))
+  return rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1)
+}
+
+function keyOf({ owner, period }: Key): string {
+  return `${owner} ${period}`
+}
+
+function accountOf(subject: BudgetSubject, rows: ReadonlyMap<string, Spending>): Account {
+  const { scope, period, limits } = subject
+  const row = rows.get(keyOf(subject))
+  if (row === undefined) throw new Error(`Expected the locked row of ${subject.owner}, found none.`)
+  return { scope, period, limits: withRaised(limits, row), spent: row.spent, held: row.held }
+}
+
+/** A step whose first request was charged is not counted again. */
+function withoutKnownStep(need: Need, isOfCall: boolean): Need {
+  return need.kind === 'model' && isOfCall ? { ...need, isStep: false } : need
+}
+
+const NOTHING: Pick<Spent, 'steps' | 'modelCalls' | 'toolCalls'> = { steps: 0, modelCalls: 0, toolCalls: 0 }
+
+function spentBy(need: Need): typeof NOTHING {
+  if (need.kind === 'tool') return { ...NOTHING, toolCalls: 1 }
+  return { steps: need.isStep ? 1 : 0, modelCalls: 1, toolCalls: 0 }
+}
+
+function addSpent(spent: Spent, added: typeof NOTHING): Spent {
+  return {
+    ...spent,
+    steps: spent.steps + added.steps,
+    modelCalls: spent.modelCalls + added.modelCalls,
+    toolCalls: spent.toolCalls + added.toolCalls,
+  }
+}
+
+function addHeld(held: Held, added: Held): Held {
+  return {
+    inputTokens: held.inputTokens + added.inputTokens,
+    outputTokens: held.outputTokens + added.outputTokens,
+    cost: held.cost + added.cost,
+  }
+}
+
+/** As they are read by people, who do not know the code of the worker. */
+function limitsIn({ limits }: BudgetSubject, row: Spending): Spending['limits'] {
+  return Object.fromEntries(withRaised(limits, row).map(({ name, most }) => [name, most]))
+}
+
+interface Warned {
+  readonly names: Spending['warned']
+  readonly facts: readonly {
+    readonly scope: BudgetSubject['scope']
+    readonly period: BudgetSubject['period']
+    readonly limit: Spending['warned'][number]
+    readonly most: number
+    readonly used: number
+  }[]
+}
+
+/** The limits of which a warning is due, once in their period, and before a call does not fit. */
+function warn({ scope, period, limits }: BudgetSubject, row: Spending, judgement: BudgetJudgement): Warned {
+  const raised = withRaised(limits, row)
+  const reached = nearLimits({ limits: raised, spent: row.spent }).map(({ name }) => name)
+  const over = judgement.kind === 'exceeded' ? judgement.exceeded : null
+  if (over?.scope === scope && over.period === period) reached.push(over.limit.name)
+  const near = raised.filter(({ name }) => reached.includes(name) && !row.warned.includes(name))
+  const facts = near.map(({ name, most }) => {
+    return { scope, period, limit: name, most, used: usedOf(row.spent, name) }
+  })
+  return { names: [...row.warned, ...near.map(({ name }) => name)], facts }
+}

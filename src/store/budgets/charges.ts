@@ -1,0 +1,206 @@
+/**
+ * The charge of a thread: what its newest call has taken from budgets.
+ * Owns: the row of a charge, what a request that has ended has really used, and the charges of requests that nobody will end.
+ * Does not own: whether a call fits (`policy/budget-judgement.ts`).
+ * Invariant: what a charge holds is given back once. A thread has one call in flight (T1), so its next call ends the charge of the
+ * one before; where none follows, the end of the run does, another thread that waits for what is held, or a sweep.
+ */
+import type { Selectable } from 'kysely'
+import { NOTHING_HELD } from '../../policy/budget-judgement.js'
+import type { Held } from '../../policy/budget-judgement.js'
+import type { BudgetPeriod } from '../../protocol/event-codes.js'
+import type { Micros } from '../../protocol/time.js'
+import { findOperation } from '../operations.js'
+import type { Schema } from '../schema.js'
+import type { Reader, Store, Writer } from '../store.js'
+import { lockSpending, writeSpending } from './spending.js'
+import type { Spending } from './spending.js'
+
+/** A subject that was charged, in the period of that time. */
+type ChargedOwner = Pick<Spending, 'owner' | 'period' | 'beganAt'>
+
+export interface Charge {
+  readonly threadId: string
+  /** The call: the id of its operation. */
+  readonly operation: string
+  readonly run: number
+  /** Of the request within a model call, from 1; 0 for a tool. */
+  readonly number: number
+  readonly scheduledAt: Micros
+  /** Up to here the time of the run is counted. */
+  readonly at: Micros
+  readonly owners: readonly ChargedOwner[]
+  readonly held: Held
+}
+
+export async function findCharge(db: Reader, threadId: string): Promise<Charge | null> {
+  const row = await db.selectFrom('charges').selectAll().where('thread_id', '=', threadId).executeTakeFirst()
+  return row === undefined ? null : fromRow(row)
+}
+
+/** Replaces the charge of the thread. */
+export async function putCharge(tx: Writer, charge: Charge): Promise<void> {
+  const { threadId, operation, run, number, scheduledAt, at, owners, held } = charge
+  const row = {
+    ...{ operation, run, number, scheduled_at: scheduledAt, at },
+    owners: JSON.stringify(owners.map(({ owner, period, beganAt }) => [owner, period, beganAt])),
+    held_input: held.inputTokens,
+    held_output: held.outputTokens,
+    held_cost: held.cost,
+  }
+  await tx
+    .insertInto('charges')
+    .values({ thread_id: threadId, ...row })
+    .onConflict((conflict) => conflict.column('thread_id').doUpdateSet(row))
+    .execute()
+}
+
+/** What the request of a charge has used: of one that was lost, the estimate of its input. */
+export async function usageOfCharge(db: Reader, charge: Charge): Promise<Held> {
+  const { threadId, operation, number, held } = charge
+  if (number === 0 || held === NOTHING_HELD) return NOTHING_HELD
+  const detail = (await findOperation(db, threadId, operation))?.detail
+  // Written by `RequestLog`: the store's boundary.
+  const { requests = [] } = (detail ?? {}) as { readonly requests?: readonly LoggedRequest[] }
+  return usedBy(requests[number - 1], charge)
+}
+
+/** A request as the log of its operation has it. */
+export interface LoggedRequest {
+  readonly usage: {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    readonly cost: number | null
+  } | null
+  readonly error: string | null
+  /** Dollars for a million tokens, those that are known. */
+  readonly prices?: { readonly inputPrice?: number | null }
+}
+
+/** A provider bills a request that it refuses with nothing, and one that was lost on the way at least with its input. */
+export function usedBy(request: LoggedRequest | undefined, { held }: Pick<Charge, 'held'>): Held {
+  if (request?.usage != null) {
+    const { inputTokens, outputTokens, cost } = request.usage
+    return { inputTokens, outputTokens, cost: cost ?? 0 }
+  }
+  if (request === undefined) return NOTHING_HELD
+  if (request.error !== null && request.error !== 'lost') return NOTHING_HELD
+  const { inputTokens } = held
+  return { inputTokens, outputTokens: 0, cost: Math.ceil(inputTokens * (request.prices?.inputPrice ?? 0)) }
+}
+
+/** Takes what a charge holds, so that it is given back once. Returns false if another has given it back. */
+async function claimCharge(tx: Writer, { threadId, operation, number }: Charge): Promise<boolean> {
+  const result = await tx
+    .updateTable('charges')
+    .set({ held_input: 0, held_output: 0, held_cost: 0 })
+    .where('thread_id', '=', threadId)
+    .where('operation', '=', operation)
+    .where('number', '=', number)
+    .where('held_input', '>', 0)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** Puts what a request has used in the place of what its claimed charge held, in the rows of all of its subjects. */
+async function putUsed(tx: Writer, charge: Charge, used: Held): Promise<void> {
+  for (const { owner, period, beganAt } of charge.owners) {
+    const spending = await lockSpending(tx, { owner, period, threadId: null })
+    // A period that is over has given everything back.
+    if (spending.beganAt !== beganAt) continue
+    writeSpending(tx, settled(spending, charge.held, used))
+  }
+}
+
+/** Ends charges that nobody ends: of calls that are over, and of runs that have ended, but not that of a thread. Returns their number. */
+export async function endOldCharges(
+  store: Store,
+  except: { readonly threadId: string } | null,
+): Promise<number> {
+  const ended = await store.read(listOldCharges)
+  let count = 0
+  for (const one of ended) if (one.threadId !== except?.threadId && (await endCharge(store, one))) count += 1
+  return count
+}
+
+/** Ends the charge of the thread's newest call, if it is this one: none follows it in its run. */
+export async function endChargeOf(
+  store: Store,
+  { threadId, operation }: Pick<Charge, 'threadId' | 'operation'>,
+): Promise<void> {
+  const known = await store.read((db) => findCharge(db, threadId))
+  if (known?.operation === operation && known.held !== NOTHING_HELD) await endCharge(store, known)
+}
+
+async function endCharge(store: Store, known: Charge): Promise<boolean> {
+  return store.writeLocked(async (tx) => {
+    if (!(await claimCharge(tx, known))) return false
+    await putUsed(tx, known, await usageOfCharge(tx, known))
+    return true
+  })
+}
+
+type Sums = Pick<Awaited<ReturnType<typeof lockSpending>>, 'spent' | 'held'>
+
+/** The sums of a subject once a charge has ended. */
+export function settled<Row extends Sums>(spending: Row, held: Held, used: Held): Row {
+  const { spent, held: before } = spending
+  return {
+    ...spending,
+    spent: {
+      ...spent,
+      inputTokens: spent.inputTokens + used.inputTokens,
+      outputTokens: spent.outputTokens + used.outputTokens,
+      cost: spent.cost + used.cost,
+    },
+    held: {
+      inputTokens: Math.max(0, before.inputTokens - held.inputTokens),
+      outputTokens: Math.max(0, before.outputTokens - held.outputTokens),
+      cost: Math.max(0, before.cost - held.cost),
+    },
+  }
+}
+
+/** Charges of requests that have ended, or whose run has: nobody else gives back what they hold. */
+async function listOldCharges(db: Reader): Promise<readonly Charge[]> {
+  const rows = await db
+    .selectFrom('charges')
+    .leftJoin('operations', (join) =>
+      join
+        .onRef('operations.thread_id', '=', 'charges.thread_id')
+        .onRef('operations.id', '=', 'charges.operation'),
+    )
+    .leftJoin('runs', (join) =>
+      join.onRef('runs.thread_id', '=', 'charges.thread_id').onRef('runs.number', '=', 'charges.run'),
+    )
+    .leftJoin('threads', 'threads.id', 'charges.thread_id')
+    .selectAll('charges')
+    .where('charges.held_input', '>', 0)
+    .where((where) =>
+      where.or([
+        where('operations.state', '=', 'finished'),
+        where('runs.ended_at', 'is not', null),
+        where('threads.closed_at', 'is not', null),
+        where('threads.id', 'is', null),
+      ]),
+    )
+    .execute()
+  return rows.map(fromRow)
+}
+
+function fromRow(row: Selectable<Schema['charges']>): Charge {
+  // Written by `putCharge`: the store's boundary.
+  const owners = JSON.parse(row.owners) as readonly (readonly [string, BudgetPeriod, Micros])[]
+  const held = { inputTokens: row.held_input, outputTokens: row.held_output, cost: row.held_cost }
+  const holds = held.inputTokens + held.outputTokens + held.cost > 0
+  return {
+    threadId: row.thread_id,
+    operation: row.operation,
+    run: row.run,
+    number: row.number,
+    scheduledAt: row.scheduled_at,
+    at: row.at,
+    owners: owners.map(([owner, period, beganAt]) => ({ owner, period, beganAt })),
+    held: holds ? held : NOTHING_HELD,
+  }
+}

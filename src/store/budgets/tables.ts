@@ -1,0 +1,62 @@
+/** The tables of budgets, as `schema.ts` has those of everything else. */
+import type { Micros } from '../../protocol/time.js'
+
+/** Budgets of an account, of a user of an account, or of a user of threads without an account. */
+export interface OwnerBudgetsTable {
+  /** Empty: threads without an account. */
+  account: string
+  /** Empty: all users of the account. */
+  user_id: string
+  /** JSON of `OwnerBudgets`. */
+  budgets: string
+  updated_at: Micros
+}
+
+/** What a subject of budgets has used in a period, and what requests in flight may still use of it. */
+export interface SpendingTable {
+  /** Names the subject (`store/budgets/subjects.ts`). */
+  owner: string
+  /** total, hour, day, month. */
+  period: string
+  /** The thread with which it is deleted; null for an account and a user. */
+  thread_id: string | null
+  /** When the period began, by the clock of the database; 0 for all time. */
+  began_at: Micros
+  steps: number
+  model_calls: number
+  tool_calls: number
+  /** Milliseconds. */
+  runtime: number
+  input_tokens: number
+  output_tokens: number
+  /** Millionths of a dollar. */
+  cost: number
+  held_input: number
+  held_output: number
+  held_cost: number
+  /** JSON: the limits of which a warning was given. */
+  warned: string
+  /** JSON: the limits of its newest charge. */
+  limits: string
+  /** JSON: limits that a person has raised. */
+  raised: string
+}
+
+/** The newest charge of a thread: its next one, its end or a sweep puts what was really used in the place of what it holds. */
+export interface ChargesTable {
+  thread_id: string
+  /** The call. */
+  operation: string
+  run: number
+  /** Of the request within a model call, from 1; 0 for a tool. */
+  number: number
+  /** When Temporal scheduled the attempt that made it. */
+  scheduled_at: Micros
+  /** Up to here the time of the run is counted. */
+  at: Micros
+  /** JSON: the owners and periods that are charged. */
+  owners: string
+  held_input: number
+  held_output: number
+  held_cost: number
+}

@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest'
+import type { Held } from '../../../src/policy/budget-judgement.js'
+import { readBudgetState } from '../../../src/store/budgets/budget-state.js'
+import { endChargeOf, endOldCharges, findCharge, putCharge } from '../../../src/store/budgets/charges.js'
+import { findOwnerBudgets, putOwnerBudgets } from '../../../src/store/budgets/owner-budgets.js'
+import { lockSpending, raiseLimit, readSpending, writeSpending } from '../../../src/store/budgets/spending.js'
+import { ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
+import { finishOperation, insertOperation } from '../../../src/store/operations.js'
+import type { Store } from '../../../src/store/store.js'
+import { insertThread } from '../../../src/store/threads/threads.js'
+import { makeThread, NOW } from './with-store.js'
+import type { WithStore } from './with-store.js'
+
+const TREE = { owner: 'tree:t', period: 'total' } as const
+const HELD: Held = { inputTokens: 10, outputTokens: 20, cost: 30 }
+const NO_CODE = { worker: undefined, agent: undefined }
+
+const charge = {
+  ...{ threadId: 't', operation: 'model_1_1', run: 1, number: 1, scheduledAt: 1, at: NOW },
+  ...{ owners: [{ ...TREE, beganAt: 0 }], held: HELD },
+}
+
+/** A request holds something of the tree of thread `t`. */
+async function hold(store: Store): Promise<void> {
+  await makeThread(store, 't')
+  await store.writeLocked(async (tx) => {
+    const row = await lockSpending(tx, { ...TREE, threadId: 't' })
+    writeSpending(tx, { ...row, held: HELD })
+    await putCharge(tx, charge)
+    await insertOperation(tx, {
+      ...{ thread_id: 't', id: 'model_1_1', kind: 'model', state: 'started', attempt: 1, started_at: NOW },
+      detail: { requests: [{ usage: null, error: null, prices: { inputPrice: 2 } }] },
+    })
+  })
+}
+
+const sums = async (store: Store) => {
+  const { spent, held } = await store.read((db) => readSpending(db, TREE))
+  return [spent.inputTokens, spent.outputTokens, spent.cost, held.inputTokens, held.outputTokens, held.cost]
+}
+
+export function budgetConformance(withStore: WithStore): void {
+  test(
+    'sums that many transactions add to at the same time lose nothing, and none of them fails',
+    withStore(async (store) => {
+      const add = () =>
+        store.writeLocked(async (tx) => {
+          const row = await lockSpending(tx, { ...TREE, threadId: null })
+          writeSpending(tx, { ...row, spent: { ...row.spent, steps: row.spent.steps + 1 } })
+        })
+      await Promise.all(Array.from({ length: 100 }, add))
+      expect((await store.read((db) => readSpending(db, TREE))).spent.steps).toBe(100)
+    }),
+  )
+
+  test(
+    'a charge is ended once, with what its request has used, or with its input if that was lost',
+    withStore(async (store) => {
+      await hold(store)
+      expect(await sums(store)).toEqual([0, 0, 0, 10, 20, 30])
+      await endChargeOf(store, { threadId: 't', operation: 'another' })
+      expect(await endOldCharges(store, null)).toBe(0)
+      expect(await sums(store)).toEqual([0, 0, 0, 10, 20, 30])
+      await Promise.all([1, 2, 3].map(() => endChargeOf(store, { threadId: 't', operation: 'model_1_1' })))
+      expect(await sums(store)).toEqual([10, 0, 20, 0, 0, 0])
+      expect((await store.read((db) => findCharge(db, 't')))?.held.inputTokens).toBe(0)
+    }),
+  )
+
+  test(
+    'a sweep ends the charge of a call that is over',
+    withStore(async (store) => {
+      await hold(store)
+      const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, cost: 13 }
+      await store.write((tx) =>
+        finishOperation(tx, {
+          ...{ threadId: 't', id: 'model_1_1', attempt: 1, answer: {}, now: NOW },
+          detail: { requests: [{ usage, error: null }] },
+        }),
+      )
+      expect(await endOldCharges(store, { threadId: 't' })).toBe(0)
+      expect(await endOldCharges(store, null)).toBe(1)
+      expect(await endOldCharges(store, null)).toBe(0)
+      expect(await sums(store)).toEqual([7, 3, 13, 0, 0, 0])
+    }),
+  )
+
+  test(
+    'a period that is over begins anew, and one that begins in the future stays: no clock gives anything back twice',
+    withStore(async (store) => {
+      const hour = { owner: 'account:a', period: 'hour', threadId: null } as const
+      const write = (beganAt: number | null) =>
+        store.writeLocked(async (tx) => {
+          const row = await lockSpending(tx, hour)
+          writeSpending(tx, {
+            ...row,
+            beganAt: beganAt ?? row.beganAt,
+            spent: { ...row.spent, steps: 5 },
+            raised: { maxSteps: 9 },
+          })
+          return row
+        })
+      const { beganAt } = await write(null)
+      expect(Math.abs(beganAt / 1000 - Date.now())).toBeLessThan(2 * 3_600_000)
+      expect((await store.read((db) => readSpending(db, hour))).spent.steps).toBe(5)
+      await write(beganAt - 3_600_000_000)
+      expect(await store.read((db) => readSpending(db, hour))).toMatchObject({
+        ...{ beganAt, spent: { steps: 0 }, raised: {} },
+      })
+      const future = beganAt + 30 * 24 * 3_600_000_000
+      await write(future)
+      expect(await store.read((db) => readSpending(db, hour))).toMatchObject({
+        ...{ beganAt: future, spent: { steps: 5 } },
+      })
+    }),
+  )
+
+  test(
+    'a limit is raised, and never lowered',
+    withStore(async (store) => {
+      await hold(store)
+      for (const most of [5, 9, 7])
+        await store.write((tx) => raiseLimit(tx, { ...TREE, name: 'maxSteps', most }))
+      expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({ maxSteps: 9 })
+    }),
+  )
+
+  test(
+    'the budgets of a thread are those of its account, its user, its root, itself and its run',
+    withStore(async (store) => {
+      await store.write(async (tx) => {
+        const made = { agent: 'a', created_at: NOW, account: 'acme', user_id: 'ann' }
+        await insertThread(tx, {
+          ...made,
+          id: 'root',
+          budgets: { tree: { maxSteps: 3 }, run: { maxSteps: 1 } },
+        })
+        await insertThread(tx, { ...made, id: 'child', root_thread_id: 'root', parent_thread_id: 'root' })
+        await insertThread(tx, { id: 'other', agent: 'a', created_at: NOW, user_id: 'ann' })
+        const put = (owner: object, maxSteps: number) =>
+          putOwnerBudgets(tx, { owner: owner as never, budgets: { day: { maxSteps } }, now: NOW })
+        await put({ account: 'acme' }, 10)
+        await put({ account: 'acme', userId: 'ann' }, 11)
+        await put({ userId: 'ann' }, 12)
+        await putOwnerBudgets(tx, {
+          owner: { account: 'globex' },
+          budgets: { day: { maxSteps: 1 } },
+          now: NOW,
+        })
+      })
+      const of = async (threadId: string) => {
+        const { subjects } = await store.read((db) => readSubjects(db, { threadId, run: 2 }, NO_CODE))
+        return subjects.map(({ scope, owner, limits }) => [scope, owner, limits[0]?.most])
+      }
+      const shared = [
+        ['account', 'account:acme', 10],
+        ['user', 'user:acme:ann', 11],
+        ['tree', 'tree:root', 3],
+      ]
+      expect(await of('root')).toEqual([...shared, ['run', 'run:2:root', 1]])
+      expect(await of('child')).toEqual(shared)
+      expect(await of('other')).toEqual([['user', 'user::ann', 12]])
+      expect(await of('none')).toEqual([])
+      const owners = await store.read((db) => ownersOf(db, { threadId: 'child', run: 2 }))
+      expect(owners.map(({ owner }) => owner).slice(-3)).toEqual(['tree:root', 'thread:child', 'run:2:child'])
+      const state = await store.read((db) => readBudgetState(db, { threadId: 'root', run: 2 }))
+      expect(state.map(({ scope, limits, used }) => [scope, limits, used])).toContainEqual([
+        ...['tree', { maxSteps: 3 }, { maxSteps: 0 }],
+      ])
+      const owner = { account: 'acme' }
+      expect(await store.read((db) => findOwnerBudgets(db, owner))).toEqual({ day: { maxSteps: 10 } })
+      await store.write((tx) => putOwnerBudgets(tx, { owner, budgets: null, now: NOW }))
+      expect(await store.read((db) => findOwnerBudgets(db, owner))).toBeNull()
+    }),
+  )
+}

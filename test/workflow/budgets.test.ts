@@ -1,0 +1,174 @@
+import { expect, test } from 'vitest'
+
+import type { Budget } from '../../src/index.js'
+import {
+  budgetDesk,
+  budgetDeskOf,
+  budgetEvents,
+  budgetRequestOf,
+  done,
+  look,
+  models,
+  tools,
+} from '../support/budget-desk.js'
+import { marked } from '../support/marker.js'
+import { threeModes } from '../support/three-modes.js'
+
+threeModes({ registry: budgetDesk, models, tools }, (mode) => {
+  const { start } = budgetDeskOf(mode)
+
+  const ends: readonly (readonly [Budget, { readonly requests: number; readonly looks: number }])[] = [
+    [{ maxSteps: 2 }, { requests: 2, looks: 2 }],
+    [{ maxModelCalls: 3 }, { requests: 3, looks: 3 }],
+    [{ maxToolCalls: 1 }, { requests: 2, looks: 1 }],
+    [{ maxOutputTokens: 26 }, { requests: 3, looks: 3 }],
+  ]
+
+  test.each(ends)(
+    'PL-RC.9 with %o the call at the limit is made, and the next one is not',
+    async (run, made) => {
+      let looks = 0
+      const { thread, voices } = await start({
+        voices: { lead: Array.from({ length: 10 }, () => look) },
+        look: () => {
+          looks += 1
+          return { status: 'success', result: marked('Seen') }
+        },
+        budgets: { run },
+      })
+      expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reason: 'budget_exceeded' })
+      expect({ requests: voices['lead']?.requests.length, looks }).toEqual(made)
+      const events = await budgetEvents(thread)
+      expect(events.map(({ type }) => type)).toEqual(['budget.warning', 'budget.exceeded'])
+      const { messages } = await thread.messages()
+      expect(messages.at(-1)).toMatchObject({
+        status: 'failed',
+        content: expect.stringContaining('the budget of this run'),
+      })
+    },
+  )
+
+  test('PL-RC.9 money is counted by prices, cached input at its own, and bounds the next answer', async () => {
+    const usage = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 }
+    const { thread, voices } = await start({
+      voices: { lead: [{ ...look, usage }, { ...look, usage }, done] },
+      budgets: { run: { maxCost: 0.0025 } },
+    })
+    // Each costs 1,000 + 200 millionths; 100 are left then, and the estimate of the next request does not fit.
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'budget_exceeded', usage: { cost: 2_400 } })
+    const bounds = voices['lead']?.requests.map(({ raw }) => raw.maxOutputTokens)
+    expect(bounds).toHaveLength(2)
+    expect(bounds?.[0]).toBeGreaterThan(bounds?.[1] ?? 0)
+    expect(bounds?.[1]).toBeLessThanOrEqual(650)
+  })
+
+  test('a limit of the cost refuses a model without prices by its name', async () => {
+    const { thread, voices } = await start({
+      ...{ agent: 'free', voices: { free: [done] }, budgets: { run: { maxCost: 1 } } },
+    })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'budget_exceeded' })
+    expect(voices['free']?.requests).toEqual([])
+    expect((await thread.messages()).messages.at(-1)?.content).toContain('"unpriced" is not known')
+  })
+
+  test('a person raises a limit, and the same run goes on', async () => {
+    const { thread, voices } = await start({
+      voices: { lead: [look, look, look, done] },
+      budgets: { run: { maxModelCalls: 2, onExceeded: 'ask' } },
+    })
+    expect((await thread.waitUntilIdle()).status).toBe('waiting_permission')
+    const request = await budgetRequestOf(thread)
+    expect(request).toMatchObject({ limit: 'maxModelCalls', scope: 'run', most: 2, used: 2 })
+    await thread.respond(request.id, { approved: true, raise: 10 })
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', runId: 'run_1', steps: 4 })
+    expect(voices['lead']?.requests).toHaveLength(4)
+    const budget = await thread.budget()
+    expect(budget).toEqual([
+      { scope: 'run', period: 'total', limits: { maxModelCalls: 10 }, used: { maxModelCalls: 4 } },
+    ])
+    const told = (await budgetEvents(thread)).map(({ type }) => type)
+    expect(told).toEqual(['budget.warning', 'budget.exceeded', 'budget.raised'])
+  })
+
+  test('without approval the run ends, and the next one has a budget of its own', async () => {
+    const { thread, voices } = await start({
+      voices: { lead: [look, done] },
+      budgets: { run: { maxModelCalls: 1, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    const { id } = await budgetRequestOf(thread)
+    await thread.respond(id, { approved: false, reason: marked('Too dear') })
+    expect(await thread.waitUntilIdle()).toMatchObject({
+      status: 'idle',
+      reason: 'budget_exceeded',
+      steps: 1,
+    })
+    await thread.send(marked('Again'))
+    expect(await thread.waitUntilIdle()).toMatchObject({ runId: 'run_2', reason: 'stop_on_response' })
+    expect(voices['lead']?.requests).toHaveLength(2)
+  })
+
+  test('a call of a tool waits for more budget, and runs once', async () => {
+    let looks = 0
+    const { thread } = await start({
+      voices: { lead: [look, look, done] },
+      look: () => {
+        looks += 1
+        return { status: 'success', result: marked('Seen') }
+      },
+      budgets: { thread: { maxToolCalls: 1, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    const { id, limit } = await budgetRequestOf(thread)
+    expect([limit, looks]).toEqual(['maxToolCalls', 1])
+    await thread.respond(id, { approved: true })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', runId: 'run_1' })
+    expect(looks).toBe(2)
+  })
+
+  test('a thread in which nobody can be asked ends instead', async () => {
+    const { thread } = await start({
+      voices: { lead: [look] },
+      ...{ interactive: false, budgets: { run: { maxSteps: 1, onExceeded: 'ask' } } },
+    })
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reason: 'budget_exceeded' })
+  })
+
+  test('a stop while a person is asked closes the request', async () => {
+    const { thread } = await start({
+      voices: { lead: [look, done] },
+      budgets: { run: { maxModelCalls: 1, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    const { id } = await budgetRequestOf(thread)
+    await thread.stop()
+    expect((await thread.waitUntilIdle()).status).toBe('stopped')
+    await expect(thread.respond(id, { approved: true })).rejects.toThrow('was ended')
+  })
+
+  test('budgets of an account hold for all of its threads, and those that ask name who may raise them', async () => {
+    const account = `acme-${mode.mode}`
+    const { threads } = mode.env
+    await threads.setBudgets({ account }, { day: { maxModelCalls: 3 } })
+    const reasons: (string | null)[] = []
+    for (let index = 0; index < 2; index += 1) {
+      const { thread } = await start({ account, voices: { lead: [look, done] } })
+      reasons.push((await thread.waitUntilIdle()).reason)
+    }
+    expect(reasons).toEqual(['stop_on_response', 'budget_exceeded'])
+    const asking = { day: { maxModelCalls: 3, onExceeded: 'ask' } } as const
+    await expect(threads.setBudgets({ account }, asking)).rejects.toThrow('approval.roles')
+    const approval = { roles: ['treasurer'] }
+    await threads.setBudgets({ account }, { day: { ...asking.day, approval } })
+    const { thread } = await start({ account, voices: { lead: [done] } })
+    await thread.waitUntilIdle()
+    const { id } = await budgetRequestOf(thread)
+    await expect(thread.respond(id, { approved: true })).rejects.toThrow('treasurer')
+    await thread.respond(
+      id,
+      { approved: true, raise: 9 },
+      { caller: { account, user: 'ann', roles: ['treasurer'] } },
+    )
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', runId: 'run_1' })
+  })
+})
