@@ -16,7 +16,7 @@ interface Field {
 }
 
 /** The files whose types the table names. */
-const FILES = ['events', 'event-codes', 'status', 'plan', 'message'] as const
+const FILES = ['events', 'event-codes', 'model-facts', 'status', 'plan', 'message'] as const
 
 /** What each named type of the table is; their fields are printed at the end of the page. */
 const SHAPES = [
@@ -27,10 +27,17 @@ const SHAPES = [
   'Side',
   'MessageRole',
   'QueuedItem',
+  'ContextTokens',
+  'ContextItem',
+  'Routing',
+  'RoutingCandidate',
 ] as const
 
 const CODES = [
   'NextRequest',
+  'RoutingKind',
+  'RoutingReason',
+  'ModelNeed',
   'RequestKind',
   'ActionDecision',
   'EffectFailureCode',

@@ -31,6 +31,7 @@ import type {
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
+import type { ContextItem, ContextTokens, Routing } from './model-facts.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -137,8 +138,18 @@ export interface EventPayloads {
     /** The number of items that waited when the event was written. */
     readonly waiting: number
   }
-  /** The request to the model is assembled. */
+  /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */
   'context.resolved': {
+    /** The agent. */
+    readonly agent: string
+    /** The name of the model's provider; null if it could not create the model. */
+    readonly provider: string | null
+    /** The name of the model. */
+    readonly model: string
+    /** The provider's id of the model. */
+    readonly modelId: string
+    /** The tokens that the model accepts; null if its definition does not say so. */
+    readonly contextWindow: number | null
     /** The number of messages in the request. */
     readonly messages: number
     /** The number of tools in the request. */
@@ -147,9 +158,21 @@ export interface EventPayloads {
     readonly dropped?: number
     /** An estimate of the tokens of the request. */
     readonly estimatedTokens?: number
+    /** The parts of this estimate. */
+    readonly tokens: ContextTokens
+    /** The sections of the request that are not empty. */
+    readonly items: readonly ContextItem[]
   }
   /** A request was sent to a model. */
-  'model.requested': ModelRequest
+  'model.requested': ModelRequest & {
+    /** Why it was sent to this model. */
+    readonly routing: Routing
+  }
+  /** No model is left that could answer; the run fails, or the prompt that is called as a tool. */
+  'model.unavailable': {
+    /** The models, and why none is called. */
+    readonly routing: Routing
+  }
   /** A model answered. */
   'model.completed': ModelRequest & {
     /** The tokens and the cost of this request. */

@@ -71,9 +71,8 @@ export async function commitReply(
     assertStoppedByUser()
     return commitInterruption(store, step, reply.stopped)
   }
-  const { failures } = reply
-  const wait = await waitBeforeNext(store, step, failures)
-  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+  const wait = await waitBeforeNext(store, step, reply.failures)
+  return wait === null ? commitFailure(dependencies, step, reply) : commitWait(store, step, wait)
 }
 
 async function commitAnswer(store: Store, step: ModelStep, answered: Answered): Promise<CallModelAnswer> {
@@ -128,7 +127,7 @@ async function commitInterruption(
 async function commitFailure(
   { store, failureText }: ActivityDependencies,
   step: ModelStep,
-  failures: readonly FailedModel[],
+  { failures, routing }: Extract<Reply, { readonly failures: unknown }>,
 ): Promise<CallModelAnswer> {
   const { threadId, agent, frame } = step.input
   const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
@@ -144,7 +143,11 @@ async function commitFailure(
       status: 'failed',
       ended: 'model_failed',
     },
-    before: [...lastFailure(step), ...phasesToAnswer(step)],
+    before: [
+      ...lastFailure(step),
+      fact('model.unavailable', { routing }, step.scope),
+      ...phasesToAnswer(step),
+    ],
     after: lastFacts(step, 'model_failed'),
   })
 }
