@@ -20,6 +20,7 @@
 
 import type {
   ActionDecision,
+  ContextManifest,
   EffectFailureCode,
   HookDecision,
   HookFailureCode,
@@ -28,10 +29,10 @@ import type {
   PermissionOutcome,
   PermissionResolution,
   PermissionSource,
+  Routing,
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
-import type { ContextItem, ContextTokens, Routing } from './model-facts.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -139,30 +140,7 @@ export interface EventPayloads {
     readonly waiting: number
   }
   /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */
-  'context.resolved': {
-    /** The agent. */
-    readonly agent: string
-    /** The name of the model's provider; null if it could not create the model. */
-    readonly provider: string | null
-    /** The name of the model. */
-    readonly model: string
-    /** The provider's id of the model. */
-    readonly modelId: string
-    /** The tokens that the model accepts; null if its definition does not say so. */
-    readonly contextWindow: number | null
-    /** The number of messages in the request. */
-    readonly messages: number
-    /** The number of tools in the request. */
-    readonly tools: number
-    /** The number of older messages that the context window leaves out. */
-    readonly dropped?: number
-    /** An estimate of the tokens of the request. */
-    readonly estimatedTokens?: number
-    /** The parts of this estimate. */
-    readonly tokens: ContextTokens
-    /** The sections of the request that are not empty. */
-    readonly items: readonly ContextItem[]
-  }
+  'context.resolved': ContextManifest
   /** A request was sent to a model. */
   'model.requested': ModelRequest & {
     /** Why it was sent to this model. */

@@ -221,7 +221,10 @@ describe('text that streams', () => {
   test('text of an attempt does not come behind the beginning of the next one', async () => {
     // Its row was read just before that beginning removed it.
     await addDelta({ attempt: 1, offset: 0, text: 'wrong' })
-    const routing = { kind: 'reply', needs: [], requested: 'voice', candidates: [], reason: 'retry' } as const
+    const routing = {
+      ...({ kind: 'reply', needs: [], mode: 'single', source: 'prompt', reason: 'retry' } as const),
+      ...{ requested: 'voice', candidates: [] },
+    }
     await append(fact('model.requested', { model: 'voice', attempt: 2, routing }, { messageId: 'm' }))
     const { events, follower } = await follow()
     expect(events).toMatchObject([{ type: 'model.requested' }])

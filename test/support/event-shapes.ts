@@ -52,6 +52,8 @@ const need = z.enum(['tools', 'images', 'documents', 'audio', 'context'])
 const routing = z.strictObject({
   kind: z.enum(['reply', 'nested', 'bootstrap']),
   needs: z.array(need),
+  mode: z.enum(['single', 'ordered', 'none']),
+  source: z.literal('prompt'),
   requested: text,
   candidates: z.array(
     z.strictObject({

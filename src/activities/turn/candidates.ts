@@ -18,7 +18,7 @@ import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import type { Routing } from '../../protocol/model-facts.js'
+import type { Routing } from '../../protocol/event-codes.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
@@ -44,7 +44,7 @@ import { failureId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
 import { describeChoice } from './routing.js'
-import type { Route } from './routing.js'
+import type { routeOf } from './routing.js'
 
 /** How often a step cuts its context again when its model rejects it as too long. */
 const CONTEXT_CUTS = 2
@@ -55,7 +55,7 @@ const TIMER_SLACK = 5
 interface CandidatesCall {
   readonly step: ModelStep
   /** At least one of its models is available. */
-  readonly route: Route
+  readonly route: ReturnType<typeof routeOf>
   /** Builds the request to a model; `cuts` is the number of additional cuts of its context. */
   readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
   readonly deltas: DeltaWriter

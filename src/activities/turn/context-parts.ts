@@ -7,9 +7,9 @@
 import { rowsOfTurn } from '../../model/context/answer-parts.js'
 import { isOwn } from '../../model/context/transcript-row.js'
 import type { Perspective, TranscriptRow } from '../../model/context/transcript-row.js'
-import type { ContextItem, ContextTokens } from '../../protocol/model-facts.js'
+import type { ContextItem, ContextTokens } from '../../protocol/event-codes.js'
 
-export interface ContextParts {
+interface ContextParts {
   readonly tokens: ContextTokens
   /** Sections that are not empty. */
   readonly items: readonly ContextItem[]

@@ -26,7 +26,7 @@ import type { ModelRequest } from '../../model/stream-answer.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { ContextItem } from '../../protocol/model-facts.js'
+import type { ContextItem } from '../../protocol/event-codes.js'
 import { statFile } from '../../store/files/files.js'
 import type { NewBoundary } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage } from '../../store/messages/transcript.js'
@@ -36,7 +36,6 @@ import { listOpenInstances } from '../../store/threads/thread-tree.js'
 import type { OpenInstance } from '../../store/threads/thread-tree.js'
 import { microseconds } from '../scope.js'
 import { contextParts, rowSections } from './context-parts.js'
-import type { ContextParts } from './context-parts.js'
 import { cutContext, readWindow } from './context-window.js'
 import { operationOf } from './model-step.js'
 import { requestSettings } from './request-settings.js'
@@ -74,7 +73,7 @@ export interface RequestParts {
   readonly hooks?: ContextHooks
 }
 
-export interface BuiltRequest extends ContextParts {
+export interface BuiltRequest extends ReturnType<typeof contextParts> {
   readonly options: ModelRequest
   /** The number of rows in the request. */
   readonly messages: number

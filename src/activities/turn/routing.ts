@@ -13,14 +13,15 @@ import type {
   Routing,
   RoutingCandidate,
   RoutingKind,
+  RoutingMode,
   RoutingReason,
-} from '../../protocol/model-facts.js'
+} from '../../protocol/event-codes.js'
 import { waitForDefinition } from '../plan-content.js'
 import type { FailedModel } from './answer-facts.js'
 import type { ModelStep } from './model-step.js'
 
 /** The models of a call. */
-export interface Route {
+interface Route {
   readonly kind: RoutingKind
   /** The prompt's model. */
   readonly requested: string
@@ -95,7 +96,7 @@ interface RequestNeeds {
   readonly estimatedTokens: number
 }
 
-export interface Choice {
+interface Choice {
   /** Null: no model is left. */
   readonly selected: string | null
   /** The previous request of this attempt went to the same model. */
@@ -115,27 +116,33 @@ export function describeChoice(route: Route, choice: Choice): Routing {
   ]
   const reason = reasonOf(route, choice)
   const last = failures.at(-1)
+  const tokens = request?.estimatedTokens ?? 0
+  const candidates = route.candidates.map((candidate): RoutingCandidate => {
+    const failed = failures.find(({ model }) => model === candidate.model)?.error.kind
+    const excluded = candidate.excluded ?? failed ?? (selected === null ? 'out_of_time' : undefined)
+    const lacks = lacksOf(candidate, route.models[candidate.model], { needs, tokens })
+    return {
+      ...candidate,
+      ...(excluded !== undefined && { excluded }),
+      ...(lacks.length > 0 && { lacks }),
+    }
+  })
   return {
     kind: route.kind,
     needs,
+    mode: modeOf(candidates),
+    source: 'prompt',
     requested: route.requested,
-    candidates: route.candidates.map((candidate) => {
-      const failed = failures.find(({ model }) => model === candidate.model)?.error.kind
-      const left = selected === null ? 'out_of_time' : undefined
-      const excluded = candidate.excluded ?? failed ?? left
-      const lacks = lacksOf(candidate, route.models[candidate.model], {
-        needs,
-        tokens: request?.estimatedTokens ?? 0,
-      })
-      return {
-        ...candidate,
-        ...(excluded !== undefined && { excluded }),
-        ...(lacks.length > 0 && { lacks }),
-      }
-    }),
+    candidates,
     reason,
     ...(reason === 'fallback' && last !== undefined && { fallbackFrom: last.model }),
   }
+}
+
+function modeOf(candidates: readonly RoutingCandidate[]): RoutingMode {
+  const available = candidates.filter(({ excluded }) => excluded === undefined).length
+  if (available > 1) return 'ordered'
+  return available === 1 ? 'single' : 'none'
 }
 
 function reasonOf({ requested, available }: Route, { selected, repeats, failures }: Choice): RoutingReason {
