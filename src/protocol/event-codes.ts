@@ -99,9 +99,12 @@ export interface Routing {
 export interface RoutingCandidate {
   /** The name of the model. */
   readonly model: string
-  /** Why it is not called: `not_registered`, `no_tool_calls`, `out_of_time`, or the kind of its failure in this step. */
+  /**
+   * Why it is not called now: `not_registered`, `no_tool_calls`, `out_of_time`, `passed_over` for a model behind it that lacks
+   * nothing, or the kind of its failure in this step.
+   */
   readonly excluded?: string
-  /** What the request needs and the model lacks. It is called all the same: without tools, with notes for files, with a shorter history. */
+  /** What the request needs and the model lacks. If no better one is left, it is called: without tools, with notes for files, with a shorter history. */
   readonly lacks?: readonly ModelNeed[]
   /** The tokens that it accepts, if its definition says so. */
   readonly contextWindow?: number

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CallModelAnswer } from '../../src/protocol/activities.js'
-import type { ContextManifest } from '../../src/protocol/event-codes.js'
+import type { ContextManifest, Routing } from '../../src/protocol/event-codes.js'
 import { putFile } from '../../src/store/files/files.js'
 import { stageMessage } from '../../src/store/messages/message-writes.js'
 import { scriptedModel } from '../../src/testing/index.js'
@@ -100,13 +100,13 @@ describe('routing is in the log', () => {
       chat: { asked: chatModel, fallbacks: ['gone', 'first', 'second'] },
       first: { asked: limited, capabilities: { supportsToolCalls: false }, rateLimit: { concurrency: 2 } },
       gone: { asked: says('Hello.') },
-      second: { asked: says('Here.') },
+      second: { asked: says('Here.'), capabilities: { supportsToolCalls: false } },
     }
     return withModels({ models, ...WITH_TOOL }, async (desk) => {
       const log = await stepWithout(desk, 'gone')
       const gone = { model: 'gone', excluded: 'not_registered' }
       const first = { model: 'first', lacks: ['tools'], concurrency: 2 }
-      const second = { model: 'second' }
+      const second = { model: 'second', lacks: ['tools'] }
       const base = { kind: 'reply', needs: ['tools'], source: 'prompt', requested: 'chat', mode: 'ordered' }
       const begun = { ...base, candidates: [{ model: 'chat' }, gone, first, second] }
       const chat = { model: 'chat', excluded: 'unavailable' }
@@ -274,6 +274,27 @@ describe('routing is in the log', () => {
           ],
         },
       ])
+    })
+  })
+
+  test('AR-MR.3 a fallback without sight is passed over for images, and called when none is left', () => {
+    const models = {
+      chat: { asked: refusing(401), fallbacks: ['blind', 'eyes'] },
+      blind: { asked: says('Here.'), capabilities: { supportsImages: false }, inputPrice: 1 },
+      eyes: { asked: refusing(403) },
+    }
+    return withModels({ models }, async (desk) => {
+      await desk.step({ drain: drainOf([await sendFile(desk, '/view.png', 'image/png')]) })
+      const [chat, blind, eyes] = [{ model: 'chat' }, { model: 'blind', inputPrice: 1 }, { model: 'eyes' }]
+      const failed = { excluded: 'authentication' }
+      const gap = { ...blind, lacks: ['images'] }
+      const asked = await desk.told('model.requested')
+      expect(asked.map(({ model, routing }) => [model, (routing as Routing).candidates])).toEqual([
+        ['chat', [chat, gap, eyes]],
+        ['eyes', [{ ...chat, ...failed }, { ...gap, excluded: 'passed_over' }, eyes]],
+        ['blind', [{ ...chat, ...failed }, gap, { ...eyes, ...failed }]],
+      ])
+      expect((await desk.transcript()).map(({ content }) => content)).toContain('Here.')
     })
   })
 

@@ -43,7 +43,7 @@ import type { BuiltRequest } from './model-request.js'
 import { failureId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
-import { describeChoice } from './routing.js'
+import { describeChoice, nextModel } from './routing.js'
 import type { routeOf } from './routing.js'
 
 /** How often a step cuts its context again when its model rejects it as too long. */
@@ -93,14 +93,15 @@ async function callInOrder(
   dependencies: ActivityDependencies,
   call: CandidatesCall,
 ): Promise<Answered | Unanswered> {
-  const { available } = call.route
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const deadline = performance.now() + limits.total
   const timeLeft = (): number => deadline - performance.now()
   const failures: FailedModel[] = []
   let cuts = 0
   let last: BuiltRequest | null = null
-  for (const candidate of available) {
+  for (;;) {
+    const candidate = nextModel(call.route, { failures, request: last })
+    if (candidate === null) break
     const reply = await callCandidate(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
@@ -113,7 +114,7 @@ async function callInOrder(
     for (;;) {
       const built = await call.build(candidate.name, cuts)
       last = built
-      const hasFallback = candidate !== available.at(-1)
+      const hasFallback = failures.length + 1 < call.route.available.length
       const request = {
         candidate,
         built,

@@ -4,6 +4,7 @@
  * Does not own: the calls and their failures (`candidates.ts`), and what a request needs of files and tokens
  * (`model-request.ts`).
  * A model that lacks what a request needs is called all the same, because the prompt names it: the log says what it lacks.
+ * Of the fallbacks, those that lack a capability come after those that lack none.
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ModelDefinition } from '../../definitions/model.js'
@@ -107,20 +108,45 @@ interface Choice {
   readonly request: RequestNeeds | null
 }
 
+/**
+ * The next model to call; null if none is left. After the prompt's model it is the first that has all that the last
+ * request needed, else the first of the rest.
+ */
+export function nextModel(
+  route: Route,
+  { failures, request }: Pick<Choice, 'failures' | 'request'>,
+): ModelDefinition | null {
+  const left = route.available.filter(({ name }) => failures.every(({ model }) => model !== name))
+  const needs = needsOf(route, request)
+  const able = failures.length === 0 ? undefined : left.find(({ name }) => hasAll(route.models[name], needs))
+  return able ?? left[0] ?? null
+}
+
+function needsOf({ needsTools }: Route, request: RequestNeeds | null): readonly ModelNeed[] {
+  return [...(needsTools ? (['tools'] as const) : []), ...(request?.shows ?? [])]
+}
+
+function hasAll(model: ModelContent | undefined, needs: readonly ModelNeed[]): boolean {
+  return model !== undefined && lacksOf(model, needs).length === 0
+}
+
 /** Describes a choice for the log. */
 export function describeChoice(route: Route, choice: Choice): Routing {
   const { selected, failures, request } = choice
-  const needs: readonly ModelNeed[] = [
-    ...(route.needsTools ? (['tools'] as const) : []),
-    ...(request?.shows ?? []),
-  ]
+  const needs = needsOf(route, request)
   const reason = reasonOf(route, choice)
   const last = failures.at(-1)
   const tokens = request?.estimatedTokens ?? 0
-  const candidates = route.candidates.map((candidate): RoutingCandidate => {
+  const place = route.candidates.findIndex(({ model }) => model === selected)
+  const candidates = route.candidates.map((candidate, index): RoutingCandidate => {
     const failed = failures.find(({ model }) => model === candidate.model)?.error.kind
-    const excluded = candidate.excluded ?? failed ?? (selected === null ? 'out_of_time' : undefined)
-    const lacks = lacksOf(candidate, route.models[candidate.model], { needs, tokens })
+    const left = selected === null ? 'out_of_time' : index < place ? 'passed_over' : undefined
+    const excluded = candidate.excluded ?? failed ?? left
+    const { model, contextWindow = Infinity } = candidate
+    const lacks = lacksOf(route.models[model], [
+      ...needs,
+      ...(tokens > contextWindow ? (['context'] as const) : []),
+    ])
     return {
       ...candidate,
       ...(excluded !== undefined && { excluded }),
@@ -153,18 +179,14 @@ function reasonOf({ requested, available }: Route, { selected, repeats, failures
   return available.length === 1 ? 'single_candidate' : 'prompt_model'
 }
 
-function lacksOf(
-  { contextWindow = Infinity }: RoutingCandidate,
-  model: ModelContent | undefined,
-  { needs, tokens }: { readonly needs: readonly ModelNeed[]; readonly tokens: number },
-): readonly ModelNeed[] {
+function lacksOf(model: ModelContent | undefined, needs: readonly ModelNeed[]): readonly ModelNeed[] {
   if (model === undefined) return []
   const has: Readonly<Record<ModelNeed, boolean>> = {
     tools: model.supportsToolCalls,
     images: model.supportsImages,
     documents: model.supportsDocuments,
     audio: model.supportsAudio,
-    context: tokens <= contextWindow,
+    context: false,
   }
-  return [...needs, 'context' as const].filter((need) => !has[need])
+  return needs.filter((need) => !has[need])
 }
