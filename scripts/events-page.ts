@@ -27,10 +27,18 @@ const SHAPES = [
   'Side',
   'MessageRole',
   'QueuedItem',
+  'ContextTokens',
+  'ContextItem',
+  'Routing',
+  'RoutingCandidate',
 ] as const
 
 const CODES = [
   'NextRequest',
+  'RoutingKind',
+  'RoutingMode',
+  'RoutingReason',
+  'ModelNeed',
   'RequestKind',
   'ActionDecision',
   'EffectFailureCode',
@@ -53,7 +61,9 @@ pass over what you do not know. \`Micros\` is a number of microseconds since 197
  * @throws if an event, field or code of the table has no comment
  */
 export function eventsPage(): string {
-  const sources = FILES.map((name) => createSource(name))
+  const sources: readonly Source[] = FILES.map((name) =>
+    createSource(name, (type) => find(sources, type).fields(type)),
+  )
   const [table] = sources
   if (table === undefined) throw new Error('Expected the event table')
   const payloads = find(sources, 'JoinedPayloads')
@@ -211,7 +221,8 @@ function fieldOf({ name, type, optional, comment }: Member & { readonly optional
   return { name, type, optional, meaning: comment() }
 }
 
-function createSource(file: string): Source {
+/** `fieldsElsewhere` has the fields of a type of another file. */
+function createSource(file: string, fieldsElsewhere: (type: string) => readonly Field[]): Source {
   const url = new URL(`../src/protocol/${file}.ts`, import.meta.url)
   const code = readFileSync(url, 'utf8')
   const { program, comments } = parseSync(`${file}.ts`, code)
@@ -229,6 +240,7 @@ function createSource(file: string): Source {
   }
 
   function fieldsNamed(name: string): readonly Field[] {
+    if (!declared.has(name)) return fieldsElsewhere(name)
     const { node } = declaration(name)
     return node.type === 'TSInterfaceDeclaration'
       ? membersOf(node.body.body).map(fieldOf)

@@ -57,7 +57,10 @@ export interface ModelDefinition<
   readonly provider: Provider
   /** The provider's id of the model. */
   readonly model: ModelId<Provider>
-  /** Other models, tried in this order when this one fails finally; their own fallbacks are not used. */
+  /**
+   * Other models, tried in this order when this one fails finally, those without a capability that the request needs last; their
+   * own fallbacks are not used.
+   */
   readonly fallbacks?: readonly Fallback[]
   /** Shared by all models of the same provider object, among whose limits the strictest counts. */
   readonly rateLimit?: ModelRateLimit

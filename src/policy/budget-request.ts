@@ -1,5 +1,5 @@
 /** What the row of a request to raise a limit holds: the limit, and who may raise it. */
-import type { BudgetFact } from '../protocol/events.js'
+import type { BudgetFact } from '../protocol/event-codes.js'
 import type { JsonObject } from '../protocol/values.js'
 import type { CombinedApproval } from './approval.js'
 import { limitProblem } from './budget.js'

@@ -1,5 +1,5 @@
 /**
- * What the event table (`events.ts`) is made of: its codes, and the fields that delivery adds from other tables of the store. Writers use
+ * What the event table (`events.ts`) is made of: its codes and shapes, and the fields that delivery adds from other tables of the store. Writers use
  * only these codes; readers may also get codes that later versions add. A type of `JoinedPayloads` needs its entry in `JOINS` of
  * `src/client/events/event-page.ts`, or nothing compiles.
  */
@@ -16,6 +16,155 @@ export type NextRequest =
   | 'wait'
   /** No request follows. */
   | 'none'
+
+/** What the model is called for. */
+export type RoutingKind =
+  /** The next answer of a side. */
+  | 'reply'
+  /** The answer of a prompt that is called as a tool. */
+  | 'nested'
+  /** The first arguments of an immediate subagent. */
+  | 'bootstrap'
+
+/** What a request needs of its model. */
+export type ModelNeed =
+  /** The prompt has tools. */
+  | 'tools'
+  /** The conversation shows images. */
+  | 'images'
+  /** The conversation shows documents. */
+  | 'documents'
+  /** The conversation shows audio. */
+  | 'audio'
+  /** The context window holds the request; only in `lacks`. */
+  | 'context'
+
+/** How a model is chosen. */
+export type RoutingMode =
+  /** One model may be called. */
+  | 'single'
+  /** Several may, in the order of the prompt's model and its fallbacks. */
+  | 'ordered'
+  /** None may. */
+  | 'none'
+
+/** Why a model was chosen. */
+export type RoutingReason =
+  /** It is the prompt's model. */
+  | 'prompt_model'
+  /** It is the only model that may be called. */
+  | 'single_candidate'
+  /** The models before it may not be called. */
+  | 'model_excluded'
+  /** The model before it gave no answer. */
+  | 'fallback'
+  /** The same model is asked again. */
+  | 'retry'
+  /** No model is left. */
+  | 'none'
+
+/**
+ * The choice of a model. Every `model.requested` has it, and a `context.resolved` right before it. What other runtimes
+ * emit as events of their own are views of these:
+ *
+ * | Event elsewhere | Here |
+ * |---|---|
+ * | `task.profile.resolved` | `routing.kind`, `source`, `needs`, and `tokens` of `context.resolved`; the fallback policy is the order of `candidates` |
+ * | `routing.candidates.resolved` | `routing.candidates`: those without `excluded` are available |
+ * | `routing.decided` | `model.requested`: `model` is selected; `mode`, `source`, `reason`, `requested` of its `routing`; the fallback chain is the available candidates behind it, the gap its `lacks`, the state of limits what excludes the others |
+ * | `routing.fallback.applied` | `model.requested` with the reason `fallback`, and `fallbackFrom` |
+ * | `routing.single_candidate` | `model.requested` with the mode `single` |
+ * | `routing.not_possible` | `model.unavailable` |
+ */
+export interface Routing {
+  /** What it is called for. */
+  readonly kind: RoutingKind
+  /** What the request needs. */
+  readonly needs: readonly ModelNeed[]
+  /** How it is chosen. */
+  readonly mode: RoutingMode
+  /** What names the models and their settings. */
+  readonly source: 'prompt'
+  /** The prompt's model. */
+  readonly requested: string
+  /** The prompt's model and its fallbacks, in the order of the calls. */
+  readonly candidates: readonly RoutingCandidate[]
+  /** Why this model. */
+  readonly reason: RoutingReason
+  /** The model whose place it takes; only with the reason `fallback`. */
+  readonly fallbackFrom?: string
+}
+
+/** A model that a prompt names, as its own or as a fallback. */
+export interface RoutingCandidate {
+  /** The name of the model. */
+  readonly model: string
+  /**
+   * Why it is not called now: `not_registered`, `no_tool_calls`, `out_of_time`, `passed_over` for a model behind it that lacks
+   * nothing, or the kind of its failure in this step.
+   */
+  readonly excluded?: string
+  /** What the request needs and the model lacks. If no better one is left, it is called: without tools, with notes for files, with a shorter history. */
+  readonly lacks?: readonly ModelNeed[]
+  /** The tokens that it accepts, if its definition says so. */
+  readonly contextWindow?: number
+  /** Dollars per million input tokens, if known. */
+  readonly inputPrice?: number
+  /** Dollars per million output tokens, if known. */
+  readonly outputPrice?: number
+  /** The most calls in flight in a worker, if its definition limits them. */
+  readonly concurrency?: number
+  /** The most requests in a minute of a worker, if its definition limits them. */
+  readonly requestsPerMinute?: number
+}
+
+/** What a request to a model is made of. */
+export interface ContextManifest {
+  /** The agent. */
+  readonly agent: string
+  /** The name of the model's provider; null if it could not create the model. */
+  readonly provider: string | null
+  /** The name of the model. */
+  readonly model: string
+  /** The provider's id of the model. */
+  readonly modelId: string
+  /** The tokens that the model accepts; null if its definition does not say so. */
+  readonly contextWindow: number | null
+  /** The number of messages in the request. */
+  readonly messages: number
+  /** The number of tools in the request. */
+  readonly tools: number
+  /** The number of older messages that the context window leaves out. */
+  readonly dropped?: number
+  /** An estimate of the tokens of the request. */
+  readonly estimatedTokens?: number
+  /** The parts of this estimate. */
+  readonly tokens: ContextTokens
+  /** The sections of the request that are not empty. */
+  readonly items: readonly ContextItem[]
+}
+
+/** Estimates of the tokens of the four parts of a request; their sum is `estimatedTokens`. */
+export interface ContextTokens {
+  /** The system text and the note about subagents. */
+  readonly system: number
+  /** The declarations of tools. */
+  readonly tools: number
+  /** All messages that are not of `user`. */
+  readonly history: number
+  /** The messages of the current turn from outside. */
+  readonly user: number
+}
+
+/** A section of a request. */
+export interface ContextItem {
+  /** What it is made of: `system` and `subagents` are the part `system`; `messages` and `results` are the part `history`. */
+  readonly kind: 'system' | 'subagents' | 'tools' | 'messages' | 'results' | 'user'
+  /** The number of its texts, tools or messages. */
+  readonly count: number
+  /** An estimate of its tokens. */
+  readonly tokens: number
+}
 
 /** What was decided about a call. */
 export type PermissionOutcome =
@@ -104,6 +253,20 @@ export type BudgetLimit =
   | 'maxOutputTokens'
   /** US dollars. */
   | 'maxCost'
+
+/** A limit of a budget, and what is used of it. */
+export interface BudgetFact {
+  /** The subject of the budget. */
+  readonly scope: BudgetScope
+  /** The time that the budget is for. */
+  readonly period: BudgetPeriod
+  /** What is limited. */
+  readonly limit: BudgetLimit
+  /** The limit. */
+  readonly most: number
+  /** What is used of it, in the same unit. */
+  readonly used: number
+}
 
 /** The kind of answer that is needed. */
 export type RequestKind =

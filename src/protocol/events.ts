@@ -20,9 +20,8 @@
 
 import type {
   ActionDecision,
-  BudgetLimit,
-  BudgetPeriod,
-  BudgetScope,
+  BudgetFact,
+  ContextManifest,
   EffectFailureCode,
   HookDecision,
   HookFailureCode,
@@ -32,6 +31,7 @@ import type {
   PermissionResolution,
   PermissionSource,
   RequestKind,
+  Routing,
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
@@ -141,19 +141,18 @@ export interface EventPayloads {
     /** The number of items that waited when the event was written. */
     readonly waiting: number
   }
-  /** The request to the model is assembled. */
-  'context.resolved': {
-    /** The number of messages in the request. */
-    readonly messages: number
-    /** The number of tools in the request. */
-    readonly tools: number
-    /** The number of older messages that the context window leaves out. */
-    readonly dropped?: number
-    /** An estimate of the tokens of the request. */
-    readonly estimatedTokens?: number
-  }
+  /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */
+  'context.resolved': ContextManifest
   /** A request was sent to a model. */
-  'model.requested': ModelRequest
+  'model.requested': ModelRequest & {
+    /** Why it was sent to this model. */
+    readonly routing: Routing
+  }
+  /** No model is left that could answer; the run fails, or the prompt that is called as a tool. */
+  'model.unavailable': {
+    /** The models, and why none is called. */
+    readonly routing: Routing
+  }
   /** A model answered. */
   'model.completed': ModelRequest & {
     /** The tokens and the cost of this request. */
@@ -354,20 +353,6 @@ export type EventType = keyof EventPayloads
 
 /** The payload is empty. */
 type Nothing = Readonly<Record<string, never>>
-
-/** A limit of a budget, and what is used of it. */
-export interface BudgetFact {
-  /** The subject of the budget. */
-  readonly scope: BudgetScope
-  /** The time that the budget is for. */
-  readonly period: BudgetPeriod
-  /** What is limited. */
-  readonly limit: BudgetLimit
-  /** The limit. */
-  readonly most: number
-  /** What is used of it, in the same unit. */
-  readonly used: number
-}
 
 /** How a run ended. */
 export interface RunEnded {

@@ -76,6 +76,10 @@ test('a nested answer stands below the call that it answers', () => {
       'model.completed',
       'message.created',
     ])
+    expect((await desk.told('model.requested')).at(-1)).toMatchObject({
+      model: 'small',
+      routing: { kind: 'nested', requested: 'small' },
+    })
   })
 })
 

@@ -79,6 +79,10 @@ describe('the bootstrap pass', () => {
           'model.requested',
           'model.completed',
         ])
+        expect(await desk.told('context.resolved', 'model.requested')).toMatchObject([
+          { messages: 0, items: [{ kind: 'system' }, { kind: 'tools' }, { kind: 'user' }] },
+          { routing: { kind: 'bootstrap', needs: ['tools'], reason: 'single_candidate' } },
+        ])
       },
     ))
 

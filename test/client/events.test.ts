@@ -221,7 +221,11 @@ describe('text that streams', () => {
   test('text of an attempt does not come behind the beginning of the next one', async () => {
     // Its row was read just before that beginning removed it.
     await addDelta({ attempt: 1, offset: 0, text: 'wrong' })
-    await append(fact('model.requested', { model: 'voice', attempt: 2 }, { messageId: 'm' }))
+    const routing = {
+      ...({ kind: 'reply', needs: [], mode: 'single', source: 'prompt', reason: 'retry' } as const),
+      ...{ requested: 'voice', candidates: [] },
+    }
+    await append(fact('model.requested', { model: 'voice', attempt: 2, routing }, { messageId: 'm' }))
     const { events, follower } = await follow()
     expect(events).toMatchObject([{ type: 'model.requested' }])
     await addDelta({ attempt: 2, offset: 0, text: 'right' })

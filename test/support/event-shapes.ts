@@ -55,6 +55,25 @@ const warningCodes = [
   ...(['hook_denied', 'end_refused_often', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
 ] as const
 
+const need = z.enum(['tools', 'images', 'documents', 'audio', 'context'])
+const routing = z.strictObject({
+  kind: z.enum(['reply', 'nested', 'bootstrap']),
+  needs: z.array(need),
+  mode: z.enum(['single', 'ordered', 'none']),
+  source: z.literal('prompt'),
+  requested: text,
+  candidates: z.array(
+    z.strictObject({
+      ...{ model: text, excluded: text.exactOptional(), lacks: z.array(need).exactOptional() },
+      ...{ contextWindow: count.exactOptional(), concurrency: count.exactOptional() },
+      ...{ inputPrice: z.number().exactOptional(), outputPrice: z.number().exactOptional() },
+      requestsPerMinute: count.exactOptional(),
+    }),
+  ),
+  reason: z.enum(['prompt_model', 'single_candidate', 'model_excluded', 'fallback', 'retry', 'none']),
+  fallbackFrom: text.exactOptional(),
+})
+
 /** What the log holds. */
 const WRITTEN = {
   'thread.started': z.strictObject({ agent: text, parent: text.nullable() }),
@@ -80,12 +99,22 @@ const WRITTEN = {
   'step.phase': z.strictObject({ phase: z.literal([1, 2, 3, 4, 5, 6, 7]), name: text }),
   'queue.changed': z.strictObject({ waiting: count }),
   'context.resolved': z.strictObject({
+    ...{ agent: text, provider: text.nullable(), model: text, modelId: text },
+    contextWindow: count.nullable(),
     messages: count,
     tools: count,
     dropped: count.exactOptional(),
     estimatedTokens: count.exactOptional(),
+    tokens: z.strictObject({ system: count, tools: count, history: count, user: count }),
+    items: z.array(
+      z.strictObject({
+        kind: z.enum(['system', 'subagents', 'tools', 'messages', 'results', 'user']),
+        ...{ count, tokens: count },
+      }),
+    ),
   }),
-  'model.requested': z.strictObject({ model: text, attempt: count }),
+  'model.requested': z.strictObject({ model: text, attempt: count, routing }),
+  'model.unavailable': z.strictObject({ routing }),
   'model.completed': z.strictObject({
     ...{ model: text, attempt: count, usage },
     ...{ finishReason: text, milliseconds: z.number(), metadataLeftOut: count.exactOptional() },

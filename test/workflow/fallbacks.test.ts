@@ -55,6 +55,41 @@ threeRuns((desk) => {
       )
     })
 
+    test('AR-MR.1 AR-MR.6 is in the log of its turn, and so is that no model is left', async () => {
+      const { thread } = await desk.start({
+        agent: 'courier',
+        chat: [refused(401), refused(401), { text: marked('Back again') }],
+        review: [{ text: marked('Standing in') }, refused(403)],
+      })
+      const turns = [await thread.waitUntilIdle()]
+      for (const text of ['And now?', 'And now?']) {
+        await thread.send(marked(text))
+        turns.push(await thread.waitUntilIdle())
+      }
+      expect(turns).toMatchObject([
+        { reply: { content: marked('Standing in') } },
+        { status: 'idle', reason: 'model_failed' },
+        { reply: { content: marked('Back again') } },
+      ])
+      const facts = (await factsOf(thread)).flatMap((fact) =>
+        fact.type === 'model.requested' || fact.type === 'model.unavailable' ? [fact] : [],
+      )
+      const runs = [...new Set(facts.map(({ runId }) => runId))]
+      const routings = runs.map((run) =>
+        facts.filter(({ runId }) => runId === run).map(({ payload }) => payload.routing),
+      )
+      const first = ['prompt_model', 'fallback']
+      expect(routings.map((of) => of.map(({ reason }) => reason))).toEqual([
+        first,
+        [...first, 'none'],
+        ['prompt_model'],
+      ])
+      const candidates = [{ model: 'backed', excluded: 'authentication' }, { model: 'review' }]
+      const profile = { kind: 'reply', source: 'prompt', needs: ['tools'] }
+      const second = { ...profile, candidates, mode: 'single', fallbackFrom: 'backed' }
+      expect(routings[0]?.at(-1)).toMatchObject(second)
+    })
+
     test('goes on with the calls of the model before it', async () => {
       let runs = 0
       const { thread, chat, review } = await desk.start({

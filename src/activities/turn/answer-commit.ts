@@ -3,7 +3,7 @@
  * Owns: the row of an answer, its tool calls, its files and events, and the wait for a provider.
  * Does not own: the end of a call that no budget allows (`budget/no-budget.ts`), and the next action, which the workflow decides.
  *
- * An answer is committed as a whole or not at all (T9). The transaction of `conclude` writes:
+ * An answer is committed as a whole or not at all (T9). `conclude` writes:
  * - `operations`: the row is finished with the activity's answer, the log of requests and the usage. It is updated only if this
  *   attempt holds it; if not, `finish` throws and the whole transaction is rolled back;
  * - `messages`: the row of the answer at the next position of the thread; `tool_calls`: an open row for each call
@@ -11,8 +11,7 @@
  * - what hooks and files of the answer have buffered: files, values, variables, `runs.context`, the journal, rows of other
  *   threads, and the operations that these add to the answer; a row of `errors` and an event for each failure of a hook;
  * - `deltas`: those of the message are deleted; `errors`: a row for each failed request; `events`: those of the step;
- * - `threads`: the last position and the last sequence.
- * Bytes of files are stored before it. The end of the run and its usage are the settle's.
+ * - `threads`: the last position and sequence. Bytes of files come before it; the end of the run and its usage are the settle's.
  */
 import { failureTextOf } from '../../definitions/failure-text.js'
 import { textDigest } from '../../model/context/answer-parts.js'
@@ -85,9 +84,8 @@ export async function commitReply(
     assertStoppedByUser()
     return commitInterruption(store, step, reply.stopped)
   }
-  const { failures } = reply
-  const wait = await waitBeforeNext(store, step, failures)
-  return wait === null ? commitFailure(dependencies, step, failures) : commitWait(store, step, wait)
+  const wait = await waitBeforeNext(store, step, reply.failures)
+  return wait === null ? commitFailure(dependencies, step, reply) : commitWait(store, step, wait)
 }
 
 async function commitAnswer(store: Store, step: ModelStep, answered: Answered): Promise<CallModelAnswer> {
@@ -142,7 +140,7 @@ async function commitInterruption(
 async function commitFailure(
   { store, failureText }: ActivityDependencies,
   step: ModelStep,
-  failures: readonly FailedModel[],
+  { failures, routing }: Extract<Reply, { readonly failures: unknown }>,
 ): Promise<CallModelAnswer> {
   const { threadId, agent, frame } = step.input
   const failed = { threadId, agent, reason: 'model_failed', text: failureMessage(failures) } as const
@@ -158,7 +156,11 @@ async function commitFailure(
       status: 'failed',
       ended: 'model_failed',
     },
-    before: [...lastFailure(step), ...phasesToAnswer(step)],
+    before: [
+      ...lastFailure(step),
+      fact('model.unavailable', { routing }, step.scope),
+      ...phasesToAnswer(step),
+    ],
     after: lastFacts(step, 'model_failed'),
   })
 }
@@ -169,11 +171,12 @@ async function commitBlocked(
   step: ModelStep,
   { message }: RequestBlocked,
 ): Promise<CallModelAnswer> {
+  const ended = 'hook_blocked'
   return conclude(store, step, {
-    result: endOf(step, 'hook_blocked'),
-    message: { content: message, reasoning: null, status: 'failed', ended: 'hook_blocked' },
+    result: endOf(step, ended),
+    message: { content: message, reasoning: null, status: 'failed', ended },
     before: [...lastFailure(step), ...phasesToAnswer(step)],
-    after: lastFacts(step, 'hook_blocked'),
+    after: lastFacts(step, ended),
   })
 }
 
@@ -312,10 +315,7 @@ interface Wait {
   readonly isOfProvider: boolean
 }
 
-/**
- * A provider has requested a pause, its rate limit is reached, or other threads hold what is left of a budget: this attempt keeps the
- * operation, and the call continues under the same id (T4).
- */
+/** A provider wants a pause, or other threads hold a budget: this attempt keeps the operation, and the call goes on under its id (T4). */
 async function commitWait(
   store: Store,
   step: ModelStep,

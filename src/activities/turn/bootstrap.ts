@@ -30,14 +30,16 @@ import { microseconds, stepScope } from '../scope.js'
 import { listShownValues } from '../variables/variables.js'
 import { completionFact, failureFact, recordFailures } from './answer-facts.js'
 import { endCharge } from '../budget/charge-request.js'
-import { callCandidates, candidatesOf } from './candidates.js'
+import { callCandidates } from './candidates.js'
 import type { Reply } from './candidates.js'
+import { contextParts } from './context-parts.js'
 import type { DeltaWriter } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
 import type { ModelStep } from './model-step.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
 import { requestSettings } from './request-settings.js'
+import { routeOf } from './routing.js'
 
 /** For all first arguments that models derive when a prompt becomes active: after it the prompt starts without the missing ones. */
 const BOOTSTRAP_PATIENCE = 120_000
@@ -158,17 +160,15 @@ async function bootstrap(
 ): Promise<BootstrapResult> {
   const { activation, signal, deadline } = bootstrapping
   const step = bootstrapStep(dependencies, bootstrapping)
-  const candidates = candidatesOf(dependencies.registry, activation).filter(
-    ({ name }) => activation.content.models[name]?.supportsToolCalls === true,
-  )
+  const route = routeOf(dependencies.registry, activation, 'bootstrap')
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const total = Math.min(limits.total, deadline - performance.now())
-  if (candidates.length === 0 || total <= 0 || signal.aborted)
+  if (route.available.length === 0 || total <= 0 || signal.aborted)
     return { written: null, log: bootstrapping.log }
   const build = async (model: string) => bootstrapRequest(activation, about, model)
   const reply = await callCandidates(
     { ...dependencies, modelLimits: { ...limits, total } },
-    { step, candidates, build, deltas: NO_STREAM, signal },
+    { step, route, build, deltas: NO_STREAM, signal },
   )
   // After a user's stop the hints become the arguments; after a shutdown another attempt follows.
   if ('stopped' in reply) assertStoppedByUser()
@@ -268,7 +268,14 @@ function bootstrapRequest(
     messages: 0,
     tools: settings.tools?.length ?? 0,
     dropped: 0,
-    estimatedTokens: textTokens(INSTRUCTION) + textTokens(text) + textTokens(JSON.stringify(tool)),
+    contextWindow: model.maxContextTokens,
+    modelId: model.model,
+    shows: [],
+    ...contextParts([
+      { kind: 'system', count: 1, tokens: textTokens(INSTRUCTION) },
+      { kind: 'tools', count: 1, tokens: textTokens(JSON.stringify(tool)) },
+      { kind: 'user', count: 1, tokens: textTokens(text) },
+    ]),
     boundary: null,
     hasBudgets: true,
   }

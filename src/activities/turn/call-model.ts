@@ -44,7 +44,7 @@ import { activate, activationInput } from './activation.js'
 import { commitReply } from './answer-commit.js'
 import { lastFacts } from './answer-facts.js'
 import type { FailedModel } from './answer-facts.js'
-import { callCandidates, candidatesOf } from './candidates.js'
+import { callCandidates } from './candidates.js'
 import { writeDeltas } from './deltas.js'
 import { drainAndCall, drainWithoutPlan } from './drain.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
@@ -65,6 +65,7 @@ import {
 import type { ModelStep } from './model-step.js'
 import { RequestLog } from './request-log.js'
 import type { OperationDetail } from './request-log.js'
+import { describeChoice, routeOf } from './routing.js'
 import { beginRunRow, handOver, runStartFact } from './run-start.js'
 
 export async function callModel(
@@ -221,14 +222,17 @@ async function callProviders(
 ): Promise<CallModelAnswer> {
   const { store, registry } = dependencies
   const { input, content, prompt } = step
-  const candidates = candidatesOf(registry, step)
-  if (candidates.length === 0)
-    return commitReply(dependencies, step, { failures: [missingModelFailure(prompt.model)] })
+  const route = routeOf(registry, step, input.frame === null ? 'reply' : 'nested')
+  if (route.available.length === 0)
+    return commitReply(dependencies, step, {
+      failures: [missingModelFailure(prompt.model)],
+      routing: describeChoice(route, { selected: null, repeats: false, failures: [], request: null }),
+    })
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
     buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
-  const reply = await streamAnswer(dependencies, { step, candidates, build, signal })
+  const reply = await streamAnswer(dependencies, { step, route, build, signal })
   const answer = await commitReply(dependencies, step, reply)
   await endCharge(dependencies, step, answer)
   return answer

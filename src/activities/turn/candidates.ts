@@ -7,7 +7,6 @@
  * A stop ends the whole phase at once. A context that is too long is cut and sent again, which does not count as an
  * attempt. An attempt that does not hold the operation sends no request (T4).
  */
-import type { Registry } from '../../definitions/known-definitions.js'
 import { modelVersionProblem } from '../../definitions/model.js'
 import type { ModelDefinition } from '../../definitions/model.js'
 import { callWithRetries } from '../../model/call-model.js'
@@ -19,6 +18,7 @@ import { MODEL_LIMITS } from '../../model/stream-answer.js'
 import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
+import type { Routing } from '../../protocol/event-codes.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
@@ -33,7 +33,6 @@ import type { ActivityDependencies } from '../activity.js'
 import { chargeRequest, NoBudget } from '../budget/charge-request.js'
 import { RequestBlocked } from '../hooks/hook-points.js'
 import { keep } from '../operation.js'
-import { waitForDefinition } from '../plan-content.js'
 import { stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { errorFields } from '../thrown.js'
@@ -45,31 +44,19 @@ import type { BuiltRequest } from './model-request.js'
 import { failureId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 import { pricesOf } from './request-log.js'
+import { describeChoice, nextModel } from './routing.js'
+import type { routeOf } from './routing.js'
 
 /** How often a step cuts its context again when its model rejects it as too long. */
 const CONTEXT_CUTS = 2
-
-/**
- * The prompt's model and its fallbacks, in the order of the calls. A model that this worker lacks counts as failed
- * and is left out.
- * @throws `Definition.Missing` while another worker may have the prompt's model
- */
-export function candidatesOf(
-  registry: Registry,
-  { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
-): readonly ModelDefinition[] {
-  if (registry.model(prompt.model) === undefined) waitForDefinition(`model "${prompt.model}"`)
-  const names = [prompt.model, ...(content.models[prompt.model]?.fallbacks ?? [])]
-  return names.flatMap((name) => registry.model(name) ?? [])
-}
 
 /** Milliseconds: a timer may fire a little early, and no model answers in so short a time. */
 const TIMER_SLACK = 5
 
 interface CandidatesCall {
   readonly step: ModelStep
-  /** At least one. */
-  readonly candidates: readonly ModelDefinition[]
+  /** At least one of its models is available. */
+  readonly route: ReturnType<typeof routeOf>
   /** Builds the request to a model; `cuts` is the number of additional cuts of its context. */
   readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
   readonly deltas: DeltaWriter
@@ -79,11 +66,17 @@ interface CandidatesCall {
 /** The outcome: an answer, the failures of all models, the partial answer at a stop, or the refusal of a hook. */
 export type Reply =
   | Answered
-  | { readonly failures: readonly FailedModel[] }
+  | Unanswered
   | { readonly stopped: PartialAnswer }
   | { readonly blocked: RequestBlocked }
   /** It does not fit into a budget; null: not now. */
   | { readonly over: NoBudget['over'] }
+
+/** No model gave an answer. */
+interface Unanswered {
+  readonly failures: readonly FailedModel[]
+  readonly routing: Routing
+}
 
 /** Calls the models in order. The reply is `stopped` if the signal aborts at any moment. */
 export async function callCandidates(
@@ -103,25 +96,36 @@ export async function callCandidates(
 async function callInOrder(
   dependencies: ActivityDependencies,
   call: CandidatesCall,
-): Promise<Answered | { readonly failures: readonly FailedModel[] }> {
+): Promise<Answered | Unanswered> {
   const { modelLimits: limits = MODEL_LIMITS } = dependencies
   const deadline = performance.now() + limits.total
   const timeLeft = (): number => deadline - performance.now()
   const failures: FailedModel[] = []
   let cuts = 0
-  for (const candidate of call.candidates) {
+  let last: BuiltRequest | null = null
+  for (;;) {
+    const candidate = nextModel(call.route, { failures, request: last })
+    if (candidate === null) break
     const reply = await callCandidate(candidate)
     if (!ModelError.isInstance(reply)) return reply
     failures.push({ model: candidate.name, error: reply })
     if (timeLeft() <= TIMER_SLACK) break
   }
-  return { failures }
+  const none = { selected: null, repeats: false, failures, request: last }
+  return { failures, routing: describeChoice(call.route, none) }
 
   async function callCandidate(candidate: ModelDefinition): Promise<Answered | ModelError> {
     for (;;) {
       const built = await call.build(candidate.name, cuts)
-      const hasFallback = candidate !== call.candidates.at(-1)
-      const request = { candidate, built, hasFallback, limits: { ...limits, total: Math.max(0, timeLeft()) } }
+      last = built
+      const hasFallback = failures.length + 1 < call.route.available.length
+      const request = {
+        candidate,
+        built,
+        hasFallback,
+        failures,
+        limits: { ...limits, total: Math.max(0, timeLeft()) },
+      }
       const reply = await requestAnswer(dependencies, call, request)
       const tooLong = ModelError.isInstance(reply) && reply.kind === 'context_too_long'
       if (!tooLong || cuts >= CONTEXT_CUTS || timeLeft() <= 0) return reply
@@ -134,19 +138,21 @@ interface CandidateRequest {
   readonly candidate: ModelDefinition
   readonly built: BuiltRequest
   readonly hasFallback: boolean
+  /** The models before this one that gave no answer. */
+  readonly failures: readonly FailedModel[]
   readonly limits: ModelLimits
 }
 
 async function requestAnswer(
   dependencies: ActivityDependencies,
   call: CandidatesCall,
-  { candidate, built, hasFallback, limits }: CandidateRequest,
+  { candidate, built, hasFallback, failures, limits }: CandidateRequest,
 ): Promise<Answered | ModelError> {
   const { step, deltas, signal } = call
   const asking = { step, model: candidate.name, options: built.options, tokens: built.estimatedTokens }
   const charge = () => chargeRequest(dependencies, { ...asking, hasBudgets: built.hasBudgets })
   const options = await charge()
-  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, charge })
+  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, failures, charge })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
@@ -199,12 +205,13 @@ interface RequestRecorder {
 
 function createRequestRecorder(
   store: Store,
-  { step, deltas }: CandidatesCall,
+  { step, route, deltas }: CandidatesCall,
   {
     candidate,
     built,
+    failures,
     charge,
-  }: Pick<CandidateRequest, 'candidate' | 'built'> & { readonly charge: () => Promise<unknown> },
+  }: Pick<CandidateRequest, 'candidate' | 'built' | 'failures'> & { readonly charge: () => Promise<unknown> },
 ): RequestRecorder {
   const { input, prompt } = step
   const { name: model } = candidate
@@ -217,7 +224,9 @@ function createRequestRecorder(
     async begin(provided) {
       // The first request was charged before it was built to its bound.
       if (again) await charge()
-      await startRequest(store, step, { model, built, again })
+      const repeats = !step.log.isFresh && step.log.model === model
+      const routing = describeChoice(route, { selected: model, repeats, failures, request: built })
+      await startRequest(store, step, { model, provider: provided?.provider ?? null, built, again, routing })
       again = true
       called = provided
       deltas.begin(step.log.number)
@@ -248,7 +257,10 @@ function createRequestRecorder(
 /** The next request to a model. */
 interface NextRequest {
   readonly model: string
+  /** Null if the provider cannot create the model. */
+  readonly provider: string | null
   readonly built: BuiltRequest
+  readonly routing: Routing
   /** It repeats the previous request to the same model. */
   readonly again: boolean
 }
@@ -263,7 +275,7 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
   const first = log.isFresh
   const failed = log.failures.slice(-1).map(({ error }) => failureFact(step, error, nextKind(step, next)))
   log.begin({ model: next.model, prices: pricesOf(step.content.models[next.model]) })
-  const events = [...failed, ...(next.again ? [] : contextFacts(step, next.built, first)), requestFact(step)]
+  const events = [...failed, ...contextFacts(step, next, first), requestFact(step, next)]
   const { boundary } = next.built
   try {
     await store.write(async (tx) => {
@@ -283,18 +295,21 @@ function nextKind({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallba
 }
 
 /** The first request of a step emits its phases. A resumed step has emitted them in an earlier attempt. */
-function contextFacts(step: ModelStep, built: BuiltRequest, first: boolean): readonly Fact[] {
-  const { messages, tools, dropped, estimatedTokens } = built
-  const payload = { messages, tools, dropped, estimatedTokens }
-  const resolved = fact('context.resolved', payload, step.scope)
-  if (!first || step.input.frame !== null) return [resolved]
-  if (step.resumed) return []
+function contextFacts(step: ModelStep, next: NextRequest, first: boolean): readonly Fact[] {
+  const resolved = manifestFact(step, next)
+  if (!first || step.resumed || step.input.frame !== null) return [resolved]
   const phases = stepScope(step.input)
   return [phaseFact(2, phases), resolved, phaseFact(3, phases)]
 }
 
-function requestFact({ scope, log }: ModelStep): Fact {
-  return fact('model.requested', log.newest, scope)
+function manifestFact({ input, scope }: ModelStep, { model, provider, built }: NextRequest): Fact {
+  const { messages, tools, dropped, modelId, contextWindow, estimatedTokens, tokens, items } = built
+  const sizes = { messages, tools, dropped, contextWindow, estimatedTokens, tokens, items }
+  return fact('context.resolved', { agent: input.agent, provider, model, modelId, ...sizes }, scope)
+}
+
+function requestFact({ scope, log }: ModelStep, { routing }: NextRequest): Fact {
+  return fact('model.requested', { ...log.newest, routing }, scope)
 }
 
 const KEY_HEADER = /^(?:proxy-)?authorization$|^cookie$/i

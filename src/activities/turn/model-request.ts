@@ -16,7 +16,7 @@ import {
   pairToolMessages,
   SYSTEM_NOTE,
 } from '../../model/context/assemble-prompt.js'
-import { filesToInline, mediaTypeOf } from '../../model/context/inlined-files.js'
+import { filesToInline, mediaTypeOf, shownKinds } from '../../model/context/inlined-files.js'
 import type { InlinedFile, Inlining, ReadFiles } from '../../model/context/inlined-files.js'
 import { withCacheHints, withPermittedThinking } from '../../model/context/provider-options.js'
 import { rowTokens, textTokens } from '../../model/context/row-tokens.js'
@@ -26,6 +26,7 @@ import type { ModelRequest } from '../../model/stream-answer.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { ContextItem } from '../../protocol/event-codes.js'
 import { statFile } from '../../store/files/files.js'
 import type { NewBoundary } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage } from '../../store/messages/transcript.js'
@@ -34,6 +35,7 @@ import { StoreError } from '../../store/store-error.js'
 import { listOpenInstances } from '../../store/threads/thread-tree.js'
 import type { OpenInstance } from '../../store/threads/thread-tree.js'
 import { microseconds } from '../scope.js'
+import { contextParts, rowSections } from './context-parts.js'
 import { cutContext, readWindow } from './context-window.js'
 import { operationOf } from './model-step.js'
 import { requestSettings } from './request-settings.js'
@@ -71,17 +73,21 @@ export interface RequestParts {
   readonly hooks?: ContextHooks
 }
 
-export interface BuiltRequest {
+export interface BuiltRequest extends ReturnType<typeof contextParts> {
   readonly options: ModelRequest
   /** The number of rows in the request. */
   readonly messages: number
   readonly tools: number
   /** The number of rows before the window. */
   readonly dropped: number
-  /** See `textTokens`. */
-  readonly estimatedTokens: number
   /** Whether the store has budgets for the thread. */
   readonly hasBudgets: boolean
+  /** The tokens that the model accepts, if its definition says so. */
+  readonly contextWindow: number | null
+  /** The provider's id of the model. */
+  readonly modelId: string
+  /** The kinds of files that the rows show to a model that accepts all of them. */
+  readonly shows: ReturnType<typeof shownKinds>
   /**
    * Stored before the request is sent, so that the next requests begin like this one; null: the cut applies to this
    * request only.
@@ -112,15 +118,24 @@ export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
     ...context.settings,
     prompt: await assemble(parts, context, { rows, window, cut, note }),
   })
-  const estimatedTokens = context.settingsTokens + sum(weighRows(context, rows))
-  const tokens = { tokensBefore: context.settingsTokens + sum(before), tokensAfter: estimatedTokens }
+  const sized = contextParts([
+    ...context.sections,
+    ...rowSections(rows, context.perspective, weighRows(context, rows)),
+  ])
+  const tokens = {
+    tokensBefore: context.settingsTokens + sum(before),
+    tokensAfter: sized.estimatedTokens,
+  }
   return {
     options,
     messages: rows.length,
     tools: context.settings.tools?.length ?? 0,
     dropped: (cut.cut ?? window.boundary)?.detail.dropped ?? 0,
-    estimatedTokens,
     hasBudgets: window.hasBudgets,
+    contextWindow: context.model.maxContextTokens,
+    modelId: context.model.model,
+    shows: shownKinds(rows, context.inlining),
+    ...sized,
     boundary: boundaryOf(parts, cut, tokens),
   }
 }
@@ -283,11 +298,14 @@ interface NotedParts extends RequestParts {
 
 /** The parts of a request that are the same for all rows. */
 interface RequestContext {
+  readonly model: ModelContent
   readonly perspective: Perspective
   readonly inlining: Inlining
   readonly author: Author
   readonly settings: Omit<ModelRequest, 'prompt'>
-  /** The tokens of system text, tools and the note. */
+  /** System text, tools and the note. */
+  readonly sections: readonly ContextItem[]
+  /** The tokens of these. */
   readonly settingsTokens: number
   /** The tokens for rows, system text and tools. The rest is for the answer, and for the error of the estimate. */
   readonly mostTokens: number
@@ -308,17 +326,29 @@ function requestContext(parts: NotedParts): RequestContext {
     includesReasoning: prompt.reasoning?.include === true,
     reasons: prompt.reasoning !== null,
   }
+  const sections = settingsSections(parts, settings.tools)
   return {
+    model,
     perspective,
     inlining: { senses: sensesOf(model), perspective, recent: prompt.recentImageThreshold, author },
     author,
     settings,
-    settingsTokens: [parts.system, JSON.stringify(settings.tools ?? []), parts.note]
-      .map(textTokens)
-      .reduce((sum, tokens) => sum + tokens),
+    sections,
+    settingsTokens: contextParts(sections).estimatedTokens,
     mostTokens: (model.maxContextTokens ?? CONTEXT_TOKENS) * CONTEXT_SHARE,
     frameRow: parts.frameMessage === null ? null : frameRow(input, parts.frameMessage),
   }
+}
+
+function settingsSections(
+  { system, note }: Pick<NotedParts, 'system' | 'note'>,
+  tools: ModelRequest['tools'] = [],
+): readonly ContextItem[] {
+  return [
+    { kind: 'system', count: 1, tokens: textTokens(system) },
+    { kind: 'subagents', count: note === null ? 0 : 1, tokens: textTokens(note) },
+    { kind: 'tools', count: tools.length, tokens: textTokens(JSON.stringify(tools)) },
+  ]
 }
 
 function sensesOf({ supportsImages, supportsDocuments, supportsAudio }: ModelContent): Inlining['senses'] {

@@ -45,6 +45,17 @@ export function filesToInline(
   return new Set(newestWithin(files))
 }
 
+/** The kinds of files that the rows show to a model that accepts all of them, as `Senses` names them. */
+export function shownKinds(
+  rows: readonly TranscriptRow[],
+  { perspective, recent }: Pick<Inlining, 'perspective' | 'recent'>,
+): readonly (keyof Senses)[] {
+  if (rows.every(({ attachments }) => attachments.length === 0)) return []
+  const files = filesToInline(rows, { senses: EVERY_SENSE, perspective, recent, author: null })
+  const kinds = new Set([...files].map((file) => mediaKind(file, EVERY_SENSE)))
+  return SENSE_OF.flatMap(([kind, sense]) => (kinds.has(kind) ? [sense] : []))
+}
+
 /** Most providers accept no files in messages of a model; only the model that made a file accepts it back. */
 function isShown(row: TranscriptRow, perspective: Perspective): boolean {
   return isOwn(row, perspective) === (row.role === 'tool')
@@ -69,6 +80,12 @@ interface Senses {
 const EVERY_SENSE: Senses = { images: true, documents: true, audio: true }
 
 type MediaKind = 'image' | 'document' | 'audio'
+
+const SENSE_OF: readonly (readonly [kind: MediaKind, sense: keyof Senses])[] = [
+  ['image', 'images'],
+  ['document', 'documents'],
+  ['audio', 'audio'],
+]
 
 /**
  * The types that every provider accepts; one file of another type in the history would make each later request fail.
