@@ -17,6 +17,7 @@ import { addEventsRoutes } from './routes/events-routes.js'
 import { addFilesRoutes } from './routes/files-routes.js'
 import { addHealthRoutes } from './routes/health-routes.js'
 import { addMessagesRoutes } from './routes/messages-routes.js'
+import { addBudgetsRoutes } from './routes/budgets-routes.js'
 import { addPermissionsRoutes } from './routes/permissions-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
@@ -98,6 +99,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addSnapshotRoutes(app, server)
   addFilesRoutes(app, server)
   addRequestsRoutes(app, server)
+  addBudgetsRoutes(app, server)
   addPermissionsRoutes(app, server)
   addVariablesRoutes(app, server)
   if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))

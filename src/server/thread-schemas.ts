@@ -1,6 +1,7 @@
 /** The OpenAPI schemas of what a thread does, asks, has decided and may call. */
 import { z } from '@hono/zod-openapi'
 import type { ThreadTree } from '../client/lists/thread-tree.js'
+import { exceeded } from './budget-schemas.js'
 import { microseconds, fields } from './schemas.js'
 
 const next = z
@@ -80,6 +81,13 @@ export const recordedDecision = z
   })
   .openapi('RecordedDecision')
 
+const approvers = z
+  .object({
+    roles: z.array(names).readonly().optional().openapi({ description: 'A role of each list.' }),
+    fourEyes: z.literal(true).optional(),
+  })
+  .openapi({ description: 'Who may answer.' })
+
 const approval = z.object({
   ...asked,
   kind: z.literal('approval'),
@@ -111,13 +119,7 @@ const approval = z.object({
     .array(z.enum(['approve', 'deny', 'arguments', 'result', 'remember']))
     .readonly()
     .openapi({ description: 'What an answer may do.' }),
-  approvers: z
-    .object({
-      roles: z.array(names).readonly().optional().openapi({ description: 'A role of each list.' }),
-      fourEyes: z.literal(true).optional(),
-    })
-    .optional()
-    .openapi({ description: 'Who may answer.' }),
+  approvers: approvers.optional(),
   expiresAt: microseconds.optional().openapi({ description: 'When it is denied if nobody has answered.' }),
 })
 
@@ -202,13 +204,23 @@ const variables = z.object({
   child: z.string().optional().openapi({ description: 'The subagent that starts with the answer.' }),
 })
 
+const budget = z.object({
+  ...asked,
+  ...{ kind: z.literal('budget'), ...exceeded, approvers: approvers.optional() },
+})
+
 /** A request that waits for an answer. */
-export const pendingRequest = z.union([approval, call, variables]).openapi('PendingRequest')
+export const pendingRequest = z.union([approval, budget, call, variables]).openapi('PendingRequest')
 
 const threadId = { threadId: z.string() }
 
 const threadRequest = z
-  .union([approval.extend(threadId), call.extend(threadId), variables.extend(threadId)])
+  .union([
+    approval.extend(threadId),
+    budget.extend(threadId),
+    call.extend(threadId),
+    variables.extend(threadId),
+  ])
   .openapi('ThreadRequest')
 
 export const requestsPage = z

@@ -48,6 +48,8 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),
   pendingPage: (threads) => threads.pendingPage(),
+  budget: () => thread.budget(),
+  budgets: (threads) => threads.budgets({ account: 'acme' }),
   permissions: (threads) => threads.permissions({ account: 'acme' }),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
@@ -86,6 +88,11 @@ const COMMANDS: readonly Control[] = [
     of: ['setPermissions'],
     writes: ['owner_permissions'],
     run: (threads) => threads.setPermissions({ account: 'acme' }, { '*': 'deny' }),
+  },
+  {
+    of: ['setBudgets'],
+    writes: ['owner_budgets'],
+    run: (threads) => threads.setBudgets({ account: 'acme' }, { day: { maxCost: 1 } }),
   },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {

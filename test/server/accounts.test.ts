@@ -19,9 +19,11 @@ const OPERATIONS = await operations()
 
 /** What each of the routes without a thread in its path says of other accounts is told by a test below. */
 const WITHOUT_THREAD = [
+  'DELETE /budgets',
   'DELETE /grants/{grantId}',
   'DELETE /permissions',
   'GET /agents',
+  'GET /budgets',
   'GET /grants',
   'GET /health',
   'GET /permissions',
@@ -29,6 +31,7 @@ const WITHOUT_THREAD = [
   'GET /requests',
   'GET /threads',
   'POST /threads',
+  'PUT /budgets',
   'PUT /permissions',
 ]
 

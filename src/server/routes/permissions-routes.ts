@@ -1,23 +1,16 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Permissions } from '../../policy/permissions.js'
-import { LIMITS } from '../../protocol/limits.js'
-import { answerConfigErrors, ProblemError } from '../error-response.js'
+import { answerConfigErrors } from '../error-response.js'
+import { ownerOf, ownerQuery } from '../owner.js'
 import { bodyRefusals, json, jsonBody, problem, refusals, rules, security } from '../schemas.js'
-import type { ServerContext, ThreadApp, ThreadContext } from '../server-context.js'
-
-const name = z.string().min(1).max(LIMITS.threadIdLength).optional()
+import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = {
   path: '/permissions' as const,
   tags: ['permissions'],
   security,
   request: {
-    query: z.strictObject({
-      account: name.openapi({ description: 'Alone: all threads of the account.' }),
-      userId: name.openapi({
-        description: 'The threads of this user in the account; without `account`, in threads without one.',
-      }),
-    }),
+    query: ownerQuery,
   },
 }
 
@@ -75,13 +68,4 @@ export function addPermissionsRoutes(app: ThreadApp, { client }: ServerContext):
     await answerConfigErrors(client, () => client.setPermissions(owner, null))
     return context.body(null, 204)
   })
-}
-
-type PermissionsOwner = Parameters<ServerContext['client']['permissions']>[0]
-
-function ownerOf(context: ThreadContext, owner: z.infer<typeof shared.request.query>): PermissionsOwner {
-  if (context.get('caller').account !== null)
-    throw new ProblemError(403, 'forbidden', 'Expected the token of an operator, got that of an account.')
-  // The client refuses an owner without any name.
-  return owner as PermissionsOwner
 }

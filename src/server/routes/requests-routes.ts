@@ -75,6 +75,10 @@ const answer = z
         })
         .optional()
         .openapi({ description: 'With `approved: true`: what is the same later is approved, too.' }),
+      raise: z
+        .number()
+        .optional()
+        .openapi({ description: 'For a request about a budget: the new limit. Default: as much again.' }),
     }),
     z.strictObject({ env: z.record(z.string(), z.string()) }),
     z.strictObject({

@@ -3,6 +3,7 @@ import type { CreateThread } from '../../client/create-thread.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
+import { threadBudgets } from '../budget-schemas.js'
 import { answerConfigErrors, ProblemError } from '../error-response.js'
 import { threadIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
@@ -49,6 +50,9 @@ const newThread = z
       .boolean()
       .optional()
       .openapi({ description: 'False: a call that needs an approval is denied at once.' }),
+    budgets: threadBudgets.optional().openapi({
+      description: 'What it may use. They can only be tighter than those of worker and agent.',
+    }),
   })
   .openapi('NewThread')
 
