@@ -61,7 +61,7 @@ async function modulesBehind(entries: readonly string[]): Promise<ReadonlySet<st
 }
 
 function dropAllBut(modules: ReadonlySet<string>): void {
-  for (const file of globSync('**/*.{js,js.map}', { cwd: NEXT }))
+  for (const file of globSync('**/*.{js,js.map,json}', { cwd: NEXT }))
     if (!modules.has(nameOf(file))) rmSync(join(NEXT, file))
 }
 

@@ -333,9 +333,9 @@ test('SA-A-01.2k packaging metadata changes nothing of a run', () => {
 test('caps of a worker are part of its plans', () => {
   const desk = build()
   const caps = { stepsPerRun: 5, sessionTurns: 6, repeatedToolErrors: 7 }
-  expect(buildPlan(desk, 'support', caps)).toMatchObject({ plan: { caps } })
-  expect(buildPlan(desk, 'support', { ...caps })).toBe(buildPlan(desk, 'support', caps))
-  expect(buildPlan(desk, 'support')).not.toBe(buildPlan(desk, 'support', caps))
+  expect(buildPlan(desk, 'support', { caps })).toMatchObject({ plan: { caps } })
+  expect(buildPlan(desk, 'support', { caps: { ...caps } })).toBe(buildPlan(desk, 'support', { caps }))
+  expect(buildPlan(desk, 'support')).not.toBe(buildPlan(desk, 'support', { caps }))
 })
 
 test('an agent that is not registered is missing', () => {
