@@ -9,7 +9,7 @@ const { call, fixture } = server
 const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0, cost: 1500 }
 const request = { model: 'chat', prices: {}, usage, error: null, took: 800 }
 
-test('KP-10.2 what a thread and its tree have used is read over HTTP, by its account only', async () => {
+test('what a thread and its tree have used is read over HTTP, by its account only', async () => {
   const { threadId } = (await call('/threads', { token: ACME, body: { agent: 'support' } })).body
   await fixture.store.write(async (tx) => {
     await insertThread(tx, { id: 'below', agent: 'support', created_at: 1, parent_thread_id: threadId })
