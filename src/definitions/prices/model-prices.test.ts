@@ -82,6 +82,7 @@ describe('unknown, and never zero, are the prices of', () => {
       'gpt-5-mini',
     ],
     ['a provider that makes no model without its key', keyless, 'gpt-5-mini'],
+    ['a model without the name of its provider', { languageModel: () => ({}) as never }, 'gpt-5-mini'],
   ])('%s', (_what, provider, id) => {
     expect(createPriceList()(model(provider, id))).toEqual(NONE)
   })

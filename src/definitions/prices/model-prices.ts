@@ -54,10 +54,15 @@ function fromGiven({ longInput, ...base }: ModelPrices): Prices {
   return { ...prices, longInput: { ...longInput, cachedPrice: longInput.cachedPrice ?? null } }
 }
 
-/** Null for a provider that makes no model without its key: its prices are unknown until a definition or worker has them. */
+/**
+ * Null for a provider that makes no model without its key, or whose models have no name of it: their prices are unknown until a
+ * definition or a worker has them.
+ */
 function providerName({ provider, model }: ModelDefinition): string | null {
   try {
-    return provider.languageModel(model).provider
+    // A provider of JavaScript may make anything.
+    const { provider: name }: { readonly provider: unknown } = provider.languageModel(model)
+    return typeof name === 'string' ? name : null
   } catch {
     return null
   }
