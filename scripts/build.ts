@@ -1,11 +1,21 @@
 // `npm run build`: dist, as it is published (decision 44). Declarations and what webpack takes by path are tsc's, a file
 // for each module; all else that runs is bundled into the doors of package.json and the chunks that they share.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, globSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import { rolldown } from 'rolldown'
 import type { InputOptions } from 'rolldown'
+import prices from '../src/definitions/prices/price-table.json' with { type: 'json' }
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCE = join(ROOT, 'src')
@@ -36,6 +46,8 @@ compile()
 dropAllBut(await modulesBehind(BY_PATH))
 await bundle(doors())
 copyFileSync(join(ROOT, 'node_modules', INSIDE, 'LICENSE'), join(NEXT, 'chunks', `${INSIDE}-LICENSE`))
+// The bundler leaves out what no code reads.
+writeFileSync(join(NEXT, 'chunks', 'genai-prices-LICENSE'), prices.licence)
 chmodSync(join(NEXT, 'cli/everthread.js'), 0o755)
 if (existsSync(DIST)) renameSync(DIST, LAST)
 renameSync(NEXT, DIST)
@@ -61,7 +73,7 @@ async function modulesBehind(entries: readonly string[]): Promise<ReadonlySet<st
 }
 
 function dropAllBut(modules: ReadonlySet<string>): void {
-  for (const file of globSync('**/*.{js,js.map}', { cwd: NEXT }))
+  for (const file of globSync('**/*.{js,js.map,json}', { cwd: NEXT }))
     if (!modules.has(nameOf(file))) rmSync(join(NEXT, file))
 }
 

@@ -69,7 +69,7 @@ const SECTIONS: readonly {
   {
     title: 'Worker',
     text: "`createWorker` takes these and every option of Temporal's `WorkerOptions`; `EverthreadPlugin` takes `ThreadOptions`.",
-    types: ['ThreadOptions', 'CreateWorkerOptions', 'RunCaps'],
+    types: ['ThreadOptions', 'CreateWorkerOptions', 'RunCaps', 'ModelPrices'],
   },
   {
     title: 'Client',
@@ -83,6 +83,7 @@ const SECTIONS: readonly {
     ].concat([
       'FollowEvents',
       'MessagesOptions',
+      'UsageOptions',
       'ListThreads',
       'StopOptions',
       'SweepThreads',

@@ -22,6 +22,7 @@ export {
   ThreadTerminatedError,
   WaitTimeoutError,
 } from './protocol/errors.js'
+export { formatCost } from './protocol/status.js'
 export { FileError } from './store/files/file-checks.js'
 export { StoreError } from './store/store-error.js'
 
@@ -95,4 +96,12 @@ export type {
   NewAttachment,
   ToolCallEntry,
 } from './protocol/message.js'
-export type { RunOutcome, StopReason, ThreadStatus } from './protocol/status.js'
+export type {
+  Durations,
+  ModelUsage,
+  RequestsUsage,
+  RunOutcome,
+  StopReason,
+  ThreadStatus,
+  ThreadUsage,
+} from './protocol/status.js'

@@ -3,6 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/common'
 
 import type { FailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
+import type { PriceList } from '../definitions/prices/defined-prices.js'
 import type { ModelLimits } from '../model/stream-answer.js'
 import { failure } from '../protocol/failures.js'
 import type { Policy } from '../policy/action.js'
@@ -20,6 +21,8 @@ export interface ActivityDependencies {
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
+  /** @default the prices of definitions alone */
+  readonly prices?: PriceList | undefined
   /** Values of variables for every thread of this worker. */
   readonly env?: Readonly<Record<string, string>>
   /** The text that end users read when a run ends without an answer. @default the runtime's own sentences */

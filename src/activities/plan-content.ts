@@ -18,7 +18,7 @@ const contents = new WeakMap<Registry, Map<string, PlanContent>>()
 
 /** The plan with which a new run starts; null if this worker has lacked the agent for a minute. */
 function buildCurrentPlan(dependencies: ActivityDependencies, agent: string): PlanContent | null {
-  const content = buildPlan(dependencies.registry, agent, dependencies.caps)
+  const content = buildPlan(dependencies.registry, agent, dependencies)
   if (!('missing' in content)) return content
   waitForDefinition(`agent "${agent}"`)
   return null

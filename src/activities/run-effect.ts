@@ -198,7 +198,7 @@ function failWith(code: EffectFailureCode, message: string): EffectOutcome {
 
 function openState(dependencies: ActivityDependencies, { input, row }: HeldEffect): Promise<BufferedState> {
   const { threadId, agent, now, effectId: id } = input
-  const content = buildPlan(dependencies.registry, agent, dependencies.caps)
+  const content = buildPlan(dependencies.registry, agent, dependencies)
   return openBufferedState({
     dependencies,
     threadId,

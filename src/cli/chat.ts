@@ -11,6 +11,7 @@ import { askForApproval, askForBudget } from './ask-approval.js'
 import { truncate } from './inspect.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
+import { requestsLine } from './usage-lines.js'
 import { watchThread } from './watch-thread.js'
 
 /** A conversation with an agent of a running worker: it streams answers and asks for approvals; Ctrl-C stops the run. */
@@ -28,8 +29,9 @@ export const chat: Command = {
     const thread = await threads.create({ agent, id: String(id), ...userId })
     terminal.line(`Thread ${thread.threadId}. Ctrl-C stops what the agent does, Ctrl-D ends.`)
     await converse(context, thread)
+    terminal.line(`\n${requestsLine(await thread.usage({ tree: true }))}.`)
     const again = typeof user === 'string' ? ` --user ${user}` : ''
-    terminal.line(`\nTo go on: npx everthread chat ${agent} --thread ${thread.threadId}${again}`)
+    terminal.line(`To go on: npx everthread chat ${agent} --thread ${thread.threadId}${again}`)
   },
 }
 

@@ -2,6 +2,7 @@ import type { RecordedError, ThreadEvent, ThreadHandle, ThreadSnapshot, ThreadTr
 import type { Message } from '../index.js'
 import type { FileRecord } from '../protocol/message.js'
 import type { Command, CommandContext, Terminal } from './terminal.js'
+import { usageLines } from './usage-lines.js'
 import { toMillis } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 
@@ -13,7 +14,7 @@ const SHOWN_ERRORS = 10
 export const inspect: Command = {
   usage: '<thread> [--events] [--follow]',
   summary:
-    'show status, what waits, children, files, errors and transcript; --events what happened, --follow what happens next',
+    'show status, what waits, children, usage, files, errors and transcript; --events what happened, --follow what happens next',
   arguments: ['thread'],
   flags: { events: 'boolean', follow: 'boolean' },
   async run(context, given) {
@@ -29,6 +30,8 @@ export const inspect: Command = {
 async function showThread({ terminal }: CommandContext, thread: ThreadHandle): Promise<number> {
   const [snapshot, tree] = await Promise.all([thread.snapshot(), thread.tree()])
   for (const line of [...snapshotLines(snapshot), ...treeLines(tree)]) terminal.line(line)
+  const usage = await thread.usage({ tree: true })
+  for (const line of section('Used so far', usageLines(usage))) terminal.line(line)
   const files: string[] = []
   for await (const file of filesBelow(thread, '/')) files.push(fileLine(file))
   for (const line of section('Files', files)) terminal.line(line)

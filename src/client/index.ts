@@ -27,8 +27,15 @@ export type { FileRange, FileStream, ThreadFiles } from './lists/thread-files.js
 export type { MessagesOptions, RespondOptions, ThreadHandle } from './thread-handle.js'
 export type { ThreadTool, ThreadTools } from './lists/thread-tools.js'
 export type { ThreadTree } from './lists/thread-tree.js'
+export type { UsageOptions } from './lists/thread-usage.js'
 export type { EffectSummary, ThreadSnapshot } from './read-snapshot.js'
-export type { SubagentRegistryEntry } from '../protocol/status.js'
+export type {
+  Durations,
+  ModelUsage,
+  RequestsUsage,
+  SubagentRegistryEntry,
+  ThreadUsage,
+} from '../protocol/status.js'
 export type { WaitUntilIdle } from './waiting/wait-until-idle.js'
 export type { StoreOptions } from '../store/store-location.js'
 export type { BudgetState } from '../store/budgets/budget-state.js'

@@ -7,6 +7,7 @@ import type { Message } from '../protocol/message.js'
 import { runIdOf } from '../protocol/ids.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { Stop } from '../protocol/messages.js'
+import type { ThreadUsage } from '../protocol/status.js'
 import { listMessages } from '../store/messages/transcript.js'
 import { openRun } from '../store/threads/stops.js'
 import type { Answer } from './answers/check-answer.js'
@@ -31,6 +32,8 @@ import { readThreadTools } from './lists/thread-tools.js'
 import type { ThreadTools } from './lists/thread-tools.js'
 import { readTree } from './lists/thread-tree.js'
 import type { ThreadTree } from './lists/thread-tree.js'
+import { readUsage } from './lists/thread-usage.js'
+import type { UsageOptions } from './lists/thread-usage.js'
 import { queueTool, removeQueued } from './messages/queue-tool.js'
 import { sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
@@ -141,6 +144,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * known from the first call that was charged to them. @throws ThreadNotFoundError
    */
   budget(): Promise<readonly BudgetState[]>
+  /**
+   * Sums what it has used so far, from the store: messages, steps, requests, tokens, cost and times, also by model. `formatCost`
+   * makes its costs readable. @throws ThreadNotFoundError
+   */
+  usage(options?: UsageOptions): Promise<ThreadUsage>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -212,6 +220,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),
     budget: () => readThreadBudget(context, threadId),
+    usage: (options = {}) => readUsage(context, threadId, options),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...createThreadFiles(context, threadId),
   }

@@ -1,6 +1,6 @@
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
 import type { Side } from '../protocol/plan.js'
-import type { SubagentRegistryEntry } from '../protocol/status.js'
+import type { SubagentRegistryEntry, ThreadUsage } from '../protocol/status.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { AgentDefinition, VariableDefinition } from './agent.js'
 import type { ModelDefinition } from './model.js'
@@ -206,6 +206,9 @@ export interface ThreadState {
   /** `*` and `?` match within a name, `**` matches any folders; a pattern without "/" is matched against names only. */
   findFiles(pattern: string): Promise<{ paths: string[] }>
   getFileStats(): Promise<{ fileCount: number; directoryCount: number; totalSize: number }>
+
+  /** Sums what the thread has used so far, without what this call has not committed yet. */
+  usage(): Promise<ThreadUsage>
 
   /** Ends the thread for good, after this call's result is stored. */
   terminate(): Promise<void>

@@ -143,6 +143,73 @@ export interface Usage {
   readonly cost: number | null
 }
 
+/** Milliseconds; all null if there was none. `p50` and `p95`: half, and 95 % of them, took at most so long. */
+export interface Durations {
+  readonly count: number
+  readonly mean: number | null
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly max: number | null
+}
+
+/** Requests to providers, with retries and fallbacks. */
+export interface RequestsUsage extends Usage {
+  readonly requests: number
+  /** Those without an answer that could be used. */
+  readonly failedRequests: number
+  /** Millionths of a dollar: the part of `cost` whose prices are known; all of it unless `cost` is null. */
+  readonly knownCost: number
+  /** From a request to the end of its answer. */
+  readonly answerTime: Durations
+}
+
+export interface ModelUsage extends RequestsUsage {
+  /** Its name in the registry. */
+  readonly model: string
+}
+
+/** What a thread, or a tree of threads, has used so far: sums over its rows. */
+export interface ThreadUsage extends RequestsUsage {
+  /** 1, or the threads of the tree. */
+  readonly threads: number
+  /** Rows of transcripts, silent and nested ones too. */
+  readonly messages: number
+  readonly runs: number
+  /** Steps in which a model has answered. */
+  readonly steps: number
+  /** Calls that models or code have made, whatever became of them. */
+  readonly toolCalls: number
+  /** Those that have ended without success: failed, denied, interrupted, cancelled or unknown. */
+  readonly failedToolCalls: number
+  /** From the beginning of a call to its result. */
+  readonly toolTime: Durations
+  /** By name. */
+  readonly models: readonly ModelUsage[]
+}
+
+/** A request to a provider, as the rows of operations have it. */
+export interface RecordedRequest {
+  readonly model: string
+  /** Null: unknown. */
+  readonly usage: Usage | null
+  /** The reason for no answer: `lost` if its attempt was interrupted. Null: it has an answer, or none yet. */
+  readonly error: string | null
+  /** Milliseconds until it ended. */
+  readonly took?: number
+}
+
+/**
+ * A cost in millionths of a dollar, as `run.usage.cost` has it, as people read it: `$1.50`, `$0.0123`, `<$0.0001`; `unknown` for
+ * null.
+ */
+export function formatCost(cost: number | null): string {
+  if (cost === null) return 'unknown'
+  const dollars = cost / 1_000_000
+  if (dollars === 0) return '$0.00'
+  if (dollars < 0.0001) return '<$0.0001'
+  return `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`
+}
+
 /** A child as the registry of its parent has it. */
 export interface SubagentRegistryEntry {
   /** The child's thread id. */

@@ -299,6 +299,40 @@ export const snapshot = z
   })
   .openapi('Snapshot')
 
+const count = z.int().nonnegative()
+const milliseconds = z.number().nullable()
+
+const durations = z
+  .object({ count, mean: milliseconds, p50: milliseconds, p95: milliseconds, max: milliseconds })
+  .openapi('Durations', { description: 'Milliseconds; null: there was none.' })
+
+const requestsUsage = {
+  requests: count.openapi({ description: 'Requests to providers, with retries and fallbacks.' }),
+  failedRequests: count,
+  inputTokens: count,
+  outputTokens: count,
+  cachedInputTokens: count.openapi({ description: 'A part of inputTokens.' }),
+  cost: z.number().nullable().openapi({
+    description: 'Millionths of a dollar; null: the price of a model is unknown.',
+  }),
+  knownCost: z.number().openapi({ description: 'The part of the cost whose prices are known.' }),
+  answerTime: durations,
+}
+
+export const threadUsage = z
+  .object({
+    threads: count,
+    messages: count,
+    runs: count,
+    steps: count,
+    toolCalls: count,
+    failedToolCalls: count,
+    toolTime: durations,
+    ...requestsUsage,
+    models: z.array(z.object({ model: z.string(), ...requestsUsage }).openapi('ModelUsage')).readonly(),
+  })
+  .openapi('ThreadUsage')
+
 /** A thread and all below it. */
 export const tree: z.ZodType<ThreadTree> = z
   .object({

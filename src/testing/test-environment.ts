@@ -22,6 +22,7 @@ import { shareStore } from '../store/open-store.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { createPriceList } from '../definitions/prices/model-prices.js'
 import { checkRegistry } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
 import { createAheadGate } from '../worker/ahead-gate.js'
@@ -40,7 +41,9 @@ import { threadBundle } from './thread-bundle.js'
 
 /** The registry that a test runs, and its replacements. */
 export interface TestEnvironmentOptions<R extends Registry>
-  extends Replacements<R>, Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval'> {
+  extends
+    Replacements<R>,
+    Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'prices'> {
   /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
@@ -88,8 +91,8 @@ export async function createTestEnvironment<R extends Registry>(
   const { failureText } = options
   checkFailureText(failureText)
   const registry = scriptedRegistry(options.registry, options)
-  const caps = runCaps(options.limits, options.runAhead)
-  const settings = { caps, env: instanceEnv(options.env), ...policyOptions(options) }
+  const [caps, prices] = [runCaps(options.limits, options.runAhead), createPriceList(options.prices)]
+  const settings = { caps, prices, env: instanceEnv(options.env), ...policyOptions(options) }
   // The first server or worker of the process creates Temporal's Runtime.
   installTestLogging()
   const opened: (() => Promise<unknown>)[] = []
@@ -262,7 +265,7 @@ async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): 
 
 interface TestWorkerOptions extends Pick<
   ThreadWorker,
-  'permissions' | 'permissionMode' | 'policy' | 'approval'
+  'permissions' | 'permissionMode' | 'policy' | 'approval' | 'prices'
 > {
   readonly registry: Registry
   readonly store: Store

@@ -3,6 +3,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { createPriceList } from '../definitions/prices/model-prices.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
@@ -33,6 +34,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     limits,
     runAhead,
     failureText,
+    prices,
     permissions,
     permissionMode,
     policy,
@@ -47,6 +49,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
   const caps = runCaps(limits, runAhead)
+  const priceList = createPriceList(prices)
   const values = instanceEnv(env)
   const judging = policyOptions({ permissions, permissionMode, policy, approval, budgets })
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
@@ -59,7 +62,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected(
-      { registry, store, caps, env: values, failureText, ...judging, workflows },
+      { registry, store, caps, prices: priceList, env: values, failureText, ...judging, workflows },
       temporal,
       target,
     )

@@ -85,5 +85,7 @@ test('threads move to a new version, and pinning them is refused', () => {
 
 test('options that cannot work are refused at once', () => {
   const make = (): unknown => new EverthreadPlugin({ registry: emptyRegistry, limits: { stepsPerRun: 0 } })
+  const free = { inputPrice: Number.NaN, outputPrice: 0 }
+  expect(() => new EverthreadPlugin({ registry: emptyRegistry, prices: { free } })).toThrow(ConfigError)
   expect(make).toThrow(ConfigError)
 })

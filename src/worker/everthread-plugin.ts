@@ -5,6 +5,7 @@ import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './create-worker.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { createPriceList } from '../definitions/prices/model-prices.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
@@ -65,6 +66,7 @@ function createThreadWorker({
   limits,
   runAhead,
   failureText,
+  prices,
   workflows = true,
   ...judging
 }: ThreadOptions): RunningThreadWorker {
@@ -77,6 +79,7 @@ function createThreadWorker({
   return {
     registry,
     caps: runCaps(limits, runAhead),
+    prices: createPriceList(prices),
     env: values,
     failureText,
     ...judged,

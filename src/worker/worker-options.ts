@@ -17,6 +17,8 @@ import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { PriceList } from '../definitions/prices/defined-prices.js'
+import type { GivenPrices } from '../definitions/prices/model-prices.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
 import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
 import type { StoreOptions } from '../store/store-location.js'
@@ -32,6 +34,7 @@ export interface ThreadWorker extends Pick<
   readonly registry: Registry
   readonly store: Store
   readonly caps: RunCaps
+  readonly prices?: PriceList | undefined
   readonly env?: Readonly<Record<string, string>>
   readonly failureText?: FailureText | undefined
   /** False: activities only; without workflow code Temporal's worker polls for no workflow tasks. @default true */
@@ -172,6 +175,11 @@ export interface ThreadOptions {
    * @default sentences that name the model and the kind of failure
    */
   readonly failureText?: FailureText
+  /**
+   * Prices by the provider's id of a model, for models whose definition has none: `{ 'gpt-5': { inputPrice: 1.25, outputPrice: 10 } }`
+   * in US dollars per million tokens; null: unknown. @default the table of docs/guide/costs.md
+   */
+  readonly prices?: GivenPrices
   /**
    * Rules about the capabilities of tools and agents, for all threads: `{ 'orders.*': 'require_approval' }`. Rules of agents and
    * threads can make them stricter, and never weaker.

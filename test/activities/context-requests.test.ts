@@ -39,7 +39,7 @@ test('K-22 T12 recorded requests share their beginnings up to a cut', () => {
 test('K-21 signed reasoning of a step is in the next one', () => {
   const chat = scriptedModel(() => ({ text: 'Well.', reasoning: 'Hm.' }))
   return withDesk({ chat }, async (desk) => {
-    const content = buildPlan(desk.dependencies.registry, 'clerk', desk.dependencies.caps) as PlanContent
+    const content = buildPlan(desk.dependencies.registry, 'clerk', desk.dependencies) as PlanContent
     const clerk = content.prompts['clerk']
     // The plan of the registry, as if the prompt had asked for it.
     Object.assign(clerk ?? {}, { reasoning: { include: true } })

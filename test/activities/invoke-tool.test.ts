@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { ToolResult } from '../../src/index.js'
+import { sumThreadUsage } from '../../src/store/threads/thread-usage.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { withDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
@@ -101,6 +102,26 @@ describe('a prompt in place', () => {
       expect(request?.messages.at(-1)).toMatchObject({ role: 'user', text: '{"topic":"mines"}' })
       const rows = (await desk.transcript()).filter(({ metadata }) => metadata === null)
       expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+    })
+  })
+
+  test('is kept with its requests and their prices, also those that failed', () => {
+    const refused = { error: { status: 400, message: 'No.' } }
+    const chat = scriptedModel([{ text: 'Found.', usage: { inputTokens: 7, outputTokens: 1 } }, refused])
+    const work: Work = async (state) => {
+      await state.invokeTool('hidden', { topic: 'mines' })
+      await state.invokeTool('hidden', { topic: 'caves' })
+      return { status: 'success' }
+    }
+    return withDesk({ work }, async (desk) => {
+      const prices = () => ({ inputPrice: 2, outputPrice: 3, cachedPrice: null })
+      const input = await desk.call('work')
+      const answer = await desk.run(input, { ...desk.with({ work, chat }), prices })
+      expect(answer).toMatchObject({ usage: { inputTokens: 7, outputTokens: 1, cost: 17 } })
+      expect(await desk.store.read((db) => sumThreadUsage(db, ['t']))).toMatchObject({
+        // With the 10 tokens of the step that called the tool.
+        ...{ requests: 3, failedRequests: 1, inputTokens: 17, models: [{ model: 'chat' }] },
+      })
     })
   })
 

@@ -72,6 +72,7 @@ const USES: Members = {
   grepFiles: (state) => state.grepFiles('words'),
   findFiles: (state) => state.findFiles('*'),
   getFileStats: (state) => state.getFileStats(),
+  usage: (state) => state.usage(),
   terminate: (state) => state.terminate(),
 }
 
@@ -153,7 +154,7 @@ const DEFINITIONS = 'getAgentNames getPromptNames getModelNames'
 const LOADS = 'loadAgent loadPrompt loadModel'
 const READS =
   'getMessages getMessage env envType getScheduledEffects getValue readFile readFileStream statFile ' +
-  'getFileThumbnail readdirFile grepFiles findFiles getFileStats'
+  'getFileThumbnail readdirFile grepFiles findFiles getFileStats usage'
 const LOOKUPS = 'getChildThread getParentThread'
 const WRITES =
   'injectMessage updateMessage notifyParent setStatus setValue writeFile unlinkFile mkdirFile rmdirFile'

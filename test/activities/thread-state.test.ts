@@ -266,7 +266,7 @@ describe('the end of a call', () => {
       const kept = state.setValue.bind(state)
       call.close()
       const names = Object.keys(state) as (keyof typeof state)[]
-      expect(names).toHaveLength(48)
+      expect(names).toHaveLength(49)
       const used = names.map(async (name) => {
         const member = state[name]
         if (typeof member === 'function') await (member as () => Promise<unknown>)()

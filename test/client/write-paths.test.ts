@@ -61,6 +61,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   taskQueue: (threads) => threads.taskQueue(),
   tools: () => thread.tools(),
   tree: () => thread.tree(),
+  usage: () => thread.usage({ tree: true }),
   waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),
 }
 

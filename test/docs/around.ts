@@ -116,6 +116,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
   },
   models: { 'agents.ts': { before: SUPPORT } },
+  costs: { 'agents.ts': { before: SUPPORT } },
   'other-languages': { 'agents.ts': { before: SUPPORT } },
   'own-workflows': { 'agents.ts': { before: SUPPORT } },
   'policy-in-use': { 'agents.ts': { before: SUPPORT } },

@@ -15,6 +15,7 @@ export const PAGES: readonly string[] = [
       'approvals',
       'asking-people',
       'commands',
+      'costs',
       'effects',
       'events',
       'files',

@@ -112,12 +112,13 @@ test('an error has the name of its class', async () => {
   expect(JSON.parse(stdout)[0]).toBeGreaterThan(10)
 })
 
-test('the command is there, and Kysely with its license', async () => {
+test('the command is there, and what is inside has its licenses', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [join(DIST, COMMAND), '--version'])
   expect(stdout).toContain(
     (JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { readonly version: string }).version,
   )
   expect(readFileSync(join(DIST, 'chunks/kysely-LICENSE'), 'utf8')).toContain('MIT')
+  expect(readFileSync(join(DIST, 'chunks/genai-prices-LICENSE'), 'utf8')).toContain('MIT')
 })
 
 async function loaded(

@@ -37,6 +37,7 @@ test('the routes that take a query are known', () => {
     'GET /threads/{threadId}/files/content',
     'GET /threads/{threadId}/grants',
     'GET /threads/{threadId}/messages',
+    'GET /threads/{threadId}/usage',
     'GET /tool-calls/{threadId}/{callId}/files',
     'PUT /permissions',
     'PUT /threads/{threadId}/files/content',

@@ -22,6 +22,7 @@ import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
 import { sessionConformance } from './conformance/session.js'
 import { transactionConformance } from './conformance/transactions.js'
+import { usageConformance } from './conformance/usage.js'
 import { watchConformance } from './conformance/watch.js'
 import type { WithStore } from './conformance/with-store.js'
 
@@ -49,6 +50,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
+  describe('what threads have used', () => usageConformance(withStore))
   describe('rules of accounts, users and runs', () => permissionConformance(withStore))
   describe('budgets', () => budgetConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore, sideBySide))

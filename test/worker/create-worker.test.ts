@@ -113,6 +113,13 @@ test('what is no registry is refused in one sentence', async () => {
     )
 })
 
+test('prices that are no numbers are refused before anything starts', async () => {
+  const prices = { 'gpt-5': { inputPrice: -1, outputPrice: 2 } }
+  expect(await failureOf({ prices })).toMatchObject({
+    problems: ["Expected prices['gpt-5'].inputPrice to be US dollars per million tokens, got -1."],
+  })
+})
+
 test('limits that are no counts are refused before anything starts', async () => {
   expect(await failureOf({ limits: { stepsPerRun: -1 } })).toSatisfy(ConfigError.isInstance)
 })

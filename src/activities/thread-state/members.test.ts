@@ -14,7 +14,7 @@ const NONE =
   'getChildThread getParentThread env envType setEnv invokeTool getScheduledEffects removeScheduledEffect ' +
   'grepFiles findFiles getFileStats'
 /** They answer without looking at an argument. */
-const CONSTANT = ['getFileThumbnail', 'terminate']
+const CONSTANT = ['getFileThumbnail', 'usage', 'terminate']
 
 /** Answers what it was given, whatever it is called. */
 const echo = (...given: readonly unknown[]): unknown => given

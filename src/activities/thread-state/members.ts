@@ -147,6 +147,7 @@ export const MEMBERS = {
   grepFiles: READ,
   findFiles: READ,
   getFileStats: READ,
+  usage: READ,
 
   // A closed thread is the result that the caller wants.
   terminate: { access: 'signal_started', redacts: 'none', beforeStart: 'not_started', isNoopOnClosed: true },

@@ -206,15 +206,12 @@ function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
 }
 
 /** Returns the scope of the agent as this worker has it. Its plan is built only when a variable is read. */
-function scopeOf(
-  { registry, caps }: ActivityDependencies,
-  { id: threadId, agent }: ThreadRecord,
-): VariableScope {
+function scopeOf(dependencies: ActivityDependencies, { id: threadId, agent }: ThreadRecord): VariableScope {
   let built: { readonly content: PlanContent | null } | undefined
   return {
     ...{ threadId, agent, prompt: null },
     get content() {
-      const plan = built === undefined ? buildPlan(registry, agent, caps) : null
+      const plan = built === undefined ? buildPlan(dependencies.registry, agent, dependencies) : null
       if (plan !== null) built = { content: 'missing' in plan ? null : plan }
       return built?.content ?? null
     },

@@ -21,6 +21,7 @@ import type { JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store, Writer } from '../../store/store.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
+import { sumThreadUsage } from '../../store/threads/thread-usage.js'
 import { findVariables, getValue, putVariable, setValue } from '../../store/threads/variables.js'
 import type { ActivityDependencies } from '../activity.js'
 import { publishStatus } from '../publish-status.js'
@@ -100,6 +101,7 @@ export function openParts(place: StatePlace): OpenParts {
     ...work.members,
     invokeTool: place.invokeTool,
     ...createFileMembers({ files, blobs: store.blobs, gate }),
+    usage: () => store.read((db) => sumThreadUsage(db, [threadId])),
     terminate: async () => journal.add(place.terminate),
   }
   const { waitForWork } = work

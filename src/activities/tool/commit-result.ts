@@ -8,12 +8,14 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { parseObject } from '../../definitions/plan/tool-arguments.js'
-import type { ResultAnswer, Usage } from '../../protocol/activities.js'
+import type { ResultAnswer } from '../../protocol/activities.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import { queuesTool } from '../../protocol/operations.js'
+import { toMicros } from '../../protocol/time.js'
+import type { Micros } from '../../protocol/time.js'
 import type { JsonValue } from '../../protocol/values.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { eraseCall, finishToolCall, recordDecision } from '../../store/calls/tool-calls.js'
@@ -37,7 +39,10 @@ import {
   finishForHolder,
   TooManyOperations,
 } from '../operation.js'
+import type { HeldOperation } from '../operation.js'
 import { publishStatus } from '../publish-status.js'
+import { sumUsage } from '../turn/request-log.js'
+import type { RequestRecord } from '../turn/request-log.js'
 import { phaseFive, stepScope } from '../scope.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
@@ -62,8 +67,8 @@ interface Alongside {
   readonly reportId?: string
   /** Events that come first, for a call that ends in the transaction in which it would have begun. */
   readonly opening?: (tx: Writer) => Promise<readonly Fact[]>
-  /** The usage of models that the call has called. */
-  readonly usage?: Usage | null
+  /** The requests to models that the call's code has sent. */
+  readonly requests?: readonly RequestRecord[]
   /** The operation of the call's first half, if it is still open: it ends with the call. */
   readonly closes?: string
   /** Further writes of the transaction. */
@@ -122,13 +127,13 @@ async function commitMade(
     const answer = answerOf(result, placed, alongside)
     assertFitting(answer.operations)
     const { now } = call
-    pipeline(tx, finish(tx, call.operation, { answer }))
+    pipeline(tx, finish(tx, call.operation, { answer, ...sentRequests(call.operation, alongside) }))
     // T4: a lookup of the first half must find the outcome of the call.
     if (alongside.closes !== undefined)
       await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
     const { outcome: status, errorCode, session } = result
-    const finished = { threadId, callId, status, errorCode, session, now }
+    const finished = { threadId, callId, status, errorCode, session, now: endOfCall(call) }
     pipeline(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
@@ -144,10 +149,20 @@ async function commitMade(
   })
 }
 
+/** When a call ends, by the clock of the call: Temporal's, and what has passed in this process since. */
+function endOfCall({ now, since }: Pick<HeldCall, 'now' | 'since'>): Micros {
+  return now + toMicros(Math.round(performance.now() - since))
+}
+
+/** The detail of the operation with the requests that the call's code has sent; without any it stays as it is. */
+function sentRequests({ detail }: HeldOperation, { requests = [] }: Alongside): { readonly detail?: object } {
+  return requests.length === 0 ? {} : { detail: { ...(detail as object | null), requests } }
+}
+
 function answerOf(result: CallResult, effects: StateEffects, alongside: Alongside): ResultAnswer {
   const { outcome, content, followedBy } = result
   const operations = [...effects.operations, ...(alongside.operations ?? [])]
-  const usage = alongside.usage ?? null
+  const usage = sumUsage(alongside.requests ?? [])
   return {
     type: 'result',
     outcome,

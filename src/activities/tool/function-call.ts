@@ -18,7 +18,6 @@ import type {
   PendingAnswer,
   RemoteAnswer,
   ResultAnswer,
-  Usage,
 } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
@@ -48,7 +47,7 @@ import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
-import { addUsage } from '../turn/request-log.js'
+import type { RequestRecord } from '../turn/request-log.js'
 import { resolveVariables } from '../variables/variables.js'
 import { permitOfTool } from './permit.js'
 import { argumentsToRun } from './approval-request.js'
@@ -165,8 +164,8 @@ interface Tried {
   readonly state: BufferedState
   /** The hooks share the state. */
   readonly hooks: HookBatch
-  /** The usage of models in this and all earlier tries. */
-  readonly usage: Usage | null
+  /** The requests to models in this and all earlier tries. */
+  readonly requests: readonly RequestRecord[]
 }
 
 /**
@@ -175,12 +174,12 @@ interface Tried {
  */
 async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
   const deadline = performance.now() + run.timeout
-  let usage: Usage | null = null
+  const requests: RequestRecord[] = []
   for (let number = 1; ; number += 1) {
     const left = { number, timeout: deadline - performance.now() }
     const { spent, ...ended } = await tryOnce(dependencies, run, left)
-    if (spent !== null) usage = addUsage(usage, spent)
-    const tried: Tried = { ...ended, usage }
+    requests.push(...spent)
+    const tried: Tried = { ...ended, requests }
     if (tried.ended.kind !== 'threw') return conclude(dependencies.store, run, tried)
     const pause = pauseBefore(run.tool, number + 1)
     if (pause === null || performance.now() + pause >= deadline)
@@ -197,7 +196,7 @@ async function tryOnce(
   dependencies: ActivityDependencies,
   run: ToolRun,
   { number, timeout }: { readonly number: number; readonly timeout: number },
-): Promise<Omit<Tried, 'usage'> & { readonly spent: Usage | null }> {
+): Promise<Omit<Tried, 'requests'> & { readonly spent: readonly RequestRecord[] }> {
   const { call, tool, args, signal, content } = run
   const { input, operation } = call
   const { threadId, callId, side } = input
@@ -225,7 +224,7 @@ async function tryOnce(
   close()
   await opened.state.waitForWork()
   const redacted = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
-  return { ended: redacted, ...opened, spent: invoker.usage() }
+  return { ended: redacted, ...opened, spent: invoker.requests() }
 }
 
 /** Milliseconds before the next try; null if the tool wants no further try. */
@@ -248,37 +247,39 @@ async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Pr
 async function conclude(
   store: Store,
   run: ToolRun,
-  { ended, state, hooks, usage }: Tried,
+  { ended, state, hooks, requests }: Tried,
 ): Promise<ExecuteToolAnswer> {
   const { call } = run
   if (ended.kind === 'stopped') assertStoppedByUser()
   switch (ended.kind) {
     case 'stopped':
-      return commitResult(store, call, await stopResult(store, call.input.threadId), { usage })
+      return commitResult(store, call, await stopResult(store, call.input.threadId), { requests })
     case 'timed_out':
-      return commitResult(store, call, timeoutResult(run), { usage, hooks: run.hooks })
+      return commitResult(store, call, timeoutResult(run), { requests, hooks: run.hooks })
     case 'threw':
-      return commitThrown(store, call, { error: ended.error, hooks, usage })
+      return commitThrown(store, call, { error: ended.error, hooks, requests })
     case 'answered': {
       if (isPending(ended.value)) return commitPending(store, call, { state, hooks, pending: ended.value })
       const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
-      return commitAnswered(store, run, { result, hooks, usage })
+      return commitAnswered(store, run, { result, hooks, requests })
     }
   }
 }
 
-type Answered = Pick<Tried, 'hooks' | 'usage'> & { readonly result: Awaited<ReturnType<typeof toCallResult>> }
+type Answered = Pick<Tried, 'hooks' | 'requests'> & {
+  readonly result: Awaited<ReturnType<typeof toCallResult>>
+}
 
 /** Commits the answer of a tool. If it ends the run, hooks may refuse that: their message stands in the place of the tool's words. */
 async function commitAnswered(
   store: Store,
   { call, content }: ToolRun,
-  { result, hooks, usage }: Answered,
+  { result, hooks, requests }: Answered,
 ): Promise<ResultAnswer> {
   const { input, row, now } = call
   const { threadId, run, step, side, queued } = input
   const made = 'put' in result ? result.result : result
-  const alongside = { hooks, isStateOfCall: true, usage }
+  const alongside = { hooks, isStateOfCall: true, requests }
   const ends = !queued && row.parent_call_id === null && endsRun(content, { side, tool: row.name })
   if (!ends) return commitResult(store, call, result, alongside)
   const ending = { run, step, reason: 'stop_tool', text: made.followedBy?.content ?? null } as const
@@ -297,7 +298,7 @@ async function commitAnswered(
 async function commitThrown(
   store: Store,
   call: HeldCall,
-  { error, hooks, usage }: Pick<Tried, 'hooks' | 'usage'> & { readonly error: unknown },
+  { error, hooks, requests }: Pick<Tried, 'hooks' | 'requests'> & { readonly error: unknown },
 ): Promise<ExecuteToolAnswer> {
   const { threadId, callId } = call.input
   const thrown = readThrown(error)
@@ -305,7 +306,7 @@ async function commitThrown(
   log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
   const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
   return commitResult(store, call, failureResult(messageOf(thrown), null, { errorId }), {
-    ...{ hooks, isStateOfCall: true, usage },
+    ...{ hooks, isStateOfCall: true, requests },
     ending: (tx) => recordError(tx, kept),
   })
 }

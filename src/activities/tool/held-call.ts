@@ -40,7 +40,10 @@ export interface HeldCall {
   /** `messageId` is reserved for the result's row, because nested rows name it as their parent. */
   readonly operation: HeldOperation
   readonly scope: EventScope
+  /** Temporal's time when its activity was scheduled. */
   readonly now: Micros
+  /** When this attempt took the call, as `performance.now()` had it. */
+  readonly since: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
 }
@@ -113,6 +116,7 @@ async function beginOrFindBudgets(
       holder,
       scope: callScope(input),
       now,
+      since: performance.now(),
       permissions,
     }
     if (permission.kind === 'denied')

@@ -3,6 +3,7 @@ import type { ModelDefinition } from '../../definitions/model.js'
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { promptContent } from '../../definitions/plan/prompt-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
+import { definedPrices } from '../../definitions/prices/defined-prices.js'
 import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
@@ -16,7 +17,6 @@ import type { ModelAnswer, ModelToolCall } from '../../model/model-answer.js'
 import { ModelAbortedError } from '../../model/model-error.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { StoredPermissions } from '../../policy/judge.js'
-import type { Usage } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
@@ -33,7 +33,8 @@ import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
 import { modelNames, requireModel, withinRequest } from '../turn/candidates.js'
-import { addUsage, pricesOf, usageOf } from '../turn/request-log.js'
+import { RequestLog } from '../turn/request-log.js'
+import type { RequestRecord } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { reasonOf } from './call-result.js'
 import { frameReport } from './frame-report.js'
@@ -61,13 +62,13 @@ interface InvokingCall extends NamedCaller {
 interface Invoker {
   /** Every problem of the call becomes an error result; the function never throws. */
   readonly invoke: InvokeTool
-  /** The usage of models; null: the call has called none. */
-  readonly usage: () => Usage | null
+  /** The requests to models so far. */
+  readonly requests: () => readonly RequestRecord[]
 }
 
 /** Creates the function with which the code of a call runs functions and prompts in place. */
 export function createInvoker(dependencies: ActivityDependencies, caller: InvokingCall): Invoker {
-  let usage: Usage | null = null
+  const logs: RequestLog[] = []
   const call = createNamedCalls({
     registry: dependencies.registry,
     caller,
@@ -79,15 +80,19 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
     },
     async runPrompt(prompt, text, place, depth) {
       if (depth >= LIMITS.frameDepth) return errorResult(`Prompts are called ${depth} deep here.`, 'too_deep')
-      const answer = await invokePrompt(dependencies, {
-        ...{ caller, state: place.state, prompt, text },
+      // One for each: prompts may run at the same time.
+      const log = new RequestLog({ plan: caller.content?.plan.digest ?? '' })
+      logs.push(log)
+      return invokePrompt(dependencies, {
+        ...{ caller, state: place.state, prompt, text, log },
         callTool: (tool, args) => call(tool, args, place, depth + 1),
       })
-      if (answer.usage !== null) usage = addUsage(usage, answer.usage)
-      return answer.result
     },
   })
-  return { invoke: (name, args, place) => call(name, args, place), usage: () => usage }
+  return {
+    invoke: (name, args, place) => call(name, args, place),
+    requests: () => logs.flatMap(({ requests }) => requests),
+  }
 }
 
 interface PromptInvocation {
@@ -97,27 +102,23 @@ interface PromptInvocation {
   /** The arguments, as JSON. */
   readonly text: string
   readonly callTool: (name: string, args: unknown) => Promise<ToolResult>
-}
-
-interface PromptAnswer {
-  readonly result: ToolResult
-  readonly usage: Usage | null
+  readonly log: RequestLog
 }
 
 /** Runs a prompt tool in place: one step of its model, then the tools of that step. Nothing of the run is stored. */
 async function invokePrompt(
   dependencies: ActivityDependencies,
   invocation: PromptInvocation,
-): Promise<PromptAnswer> {
-  const { prompt, text, caller, state } = invocation
+): Promise<ToolResult> {
+  const { prompt, text, caller, state, log } = invocation
   const parsed = parseArguments(prompt.requiredSchema, text)
-  if (!parsed.ok) return errorAnswer(parsed.problem, 'invalid_arguments')
+  if (!parsed.ok) return errorResult(parsed.problem, 'invalid_arguments')
   const content = contentOf(dependencies, invocation)
-  if (content === null) return errorAnswer(`The agent "${state.agentId}" is not available at the moment.`)
-  const asked = { caller, state, prompt: content, args: parsed.args }
+  if (content === null) return errorResult(`The agent "${state.agentId}" is not available at the moment.`)
+  const asked = { caller, state, prompt: content, args: parsed.args, log }
   const reply = await askInPlace(dependencies, asked)
-  if (reply.kind === 'failed') return errorAnswer(reply.problem, 'model_failed')
-  const { answer, usage } = reply
+  if (reply.kind === 'failed') return errorResult(reply.problem, 'model_failed')
+  const { answer } = reply
   const calls: { readonly nested: NestedCall; readonly files: ReturnType<typeof filesOf> }[] = []
   for (const call of answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)) {
     const result = await callListed(content, call, invocation)
@@ -132,9 +133,8 @@ async function invokePrompt(
     hasNewFiles: files.length > 0,
   })
   const attachments = files.length === 0 ? {} : { attachments: files }
-  if (report.outcome === 'succeeded')
-    return { result: { status: 'success', result: report.content, ...attachments }, usage }
-  return { result: { status: 'error', error: reasonOf(report.content), ...attachments }, usage }
+  if (report.outcome === 'succeeded') return { status: 'success', result: report.content, ...attachments }
+  return { status: 'error', error: reasonOf(report.content), ...attachments }
 }
 
 /** The prompt of the run's plan, else that of the registry. */
@@ -175,27 +175,22 @@ function toNestedCall({ name, input }: ModelToolCall, result: ToolResult): Neste
   }
 }
 
-function errorAnswer(error: string, code?: string): PromptAnswer {
-  return {
-    result: { status: 'error', error, ...(code === undefined ? {} : { error_code: code }) },
-    usage: null,
-  }
-}
-
 interface AskedInPlace {
   readonly caller: InvokingCall
   readonly state: ThreadState
   readonly prompt: PromptContent & { readonly name: string }
   readonly args: Record<string, unknown>
+  readonly log: RequestLog
 }
 
 type Reply =
-  | { readonly kind: 'answered'; readonly answer: ModelAnswer; readonly usage: Usage }
+  | { readonly kind: 'answered'; readonly answer: ModelAnswer }
   | { readonly kind: 'failed'; readonly problem: string }
 
 /** Calls the prompt's model, then its fallbacks. The answer is neither streamed nor stored. */
 async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlace): Promise<Reply> {
-  const { registry } = dependencies
+  const { registry, prices = definedPrices } = dependencies
+  const { log } = asked
   const first = registry.model(asked.prompt.model)
   const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
   const options = await requestOf(dependencies, asked, first)
@@ -211,11 +206,19 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
         signal: asked.caller.signal,
         hasFallback: model !== candidates.at(-1),
         onDelta: () => watch.markToken(),
-        onAttempt: ({ error }) =>
-          error === undefined ? watch.begin(modelNames(model, provided)) : watch.fail(error.kind),
+        onAttempt({ error }) {
+          if (error === undefined) {
+            log.begin({ model: model.name, prices: prices(model) })
+            watch.begin(modelNames(model, provided))
+          } else {
+            log.recordFailure(error)
+            watch.fail(error.kind)
+          }
+        },
       })
       watch.finish(answer)
-      return { kind: 'answered', answer, usage: usageOf(pricesOf(model), answer.usage) }
+      log.recordAnswer(answer.usage)
+      return { kind: 'answered', answer }
     } catch (error) {
       watch.fail(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { ModelError } from '../../model/model-error.js'
-import { RequestLog } from './request-log.js'
+import { pricesOf, RequestLog } from './request-log.js'
 
 const PRICES = { inputPrice: 1, outputPrice: 2, cachedPrice: 0.5 }
 const USAGE = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 }
@@ -62,4 +62,25 @@ test('the next attempt goes on with numbers, waits and all else', () => {
   next.begin({ model: 'chat', prices: PRICES })
   next.recordAnswer(USAGE)
   expect(next.sumUnreportedUsage()).toEqual({ ...USAGE, cost: 18 })
+})
+
+test('a long input has its own prices, for the whole request', () => {
+  const longInput = { above: 9, inputPrice: 2, outputPrice: 4, cachedPrice: null }
+  const prices = pricesOf({ ...PRICES, longInput })
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices })
+  expect(log.recordAnswer(USAGE).cost).toBe(10 * 2 + 5 * 4)
+  log.begin({ model: 'chat', prices })
+  expect(log.recordAnswer({ ...USAGE, inputTokens: 9 }).cost).toBe(5 * 1 + 4 * 0.5 + 5 * 2)
+  // Kept with the request, so that a later attempt counts alike.
+  const kept = JSON.parse(JSON.stringify(log.detail())) as ReturnType<typeof log.detail>
+  expect(kept.requests[0]?.prices).toEqual(prices)
+})
+
+test('a request that has ended has its time', () => {
+  const log = new RequestLog({ plan: 'p' })
+  log.begin({ model: 'chat', prices: PRICES })
+  expect(log.requests[0]).not.toHaveProperty('took')
+  log.recordFailure(failure())
+  expect(log.requests[0]?.took).toBeGreaterThanOrEqual(0)
 })

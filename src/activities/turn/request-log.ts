@@ -1,15 +1,13 @@
-import type { ModelContent } from '../../definitions/plan/plan-content.js'
+import type { Prices } from '../../definitions/prices/defined-prices.js'
 import type { ModelUsage } from '../../model/model-answer.js'
 import type { ModelError } from '../../model/model-error.js'
 import type { Usage } from '../../protocol/activities.js'
+import type { RecordedRequest } from '../../protocol/status.js'
 
-/** One request to a provider. `error` is the reason for no answer: `lost` if its attempt was interrupted. */
-interface RequestRecord {
-  readonly model: string
+/** A request with the prices that it was begun with. */
+export interface RequestRecord extends RecordedRequest {
   /** The prices that are known. */
   readonly prices: Partial<Prices>
-  readonly usage: Usage | null
-  readonly error: string | null
 }
 
 /** The detail of a model operation's row. */
@@ -42,6 +40,7 @@ export class RequestLog {
   readonly #failures: FailedRequest[] = []
   #isOpen = false
   #isFresh = true
+  #began = 0
   #reported: number
   #waits: number
   #waited: number
@@ -106,6 +105,7 @@ export class RequestLog {
     this.#requests.push({ model, prices: known, usage: null, error: null })
     this.#isOpen = true
     this.#isFresh = false
+    this.#began = performance.now()
   }
 
   /** Records the usage of the newest request's answer. */
@@ -134,10 +134,11 @@ export class RequestLog {
 
   /** The usage that no answer has reported yet; null if there is none. A wait reports the usage so far. */
   sumUnreportedUsage(): Usage | null {
-    const usages = this.#requests
-      .slice(this.#reported)
-      .flatMap(({ usage }) => (usage === null ? [] : [usage]))
-    return usages.length === 0 ? null : sumOf(usages)
+    return sumUsage(this.#requests.slice(this.#reported))
+  }
+
+  get requests(): readonly RequestRecord[] {
+    return [...this.#requests]
   }
 
   detail(): OperationDetail {
@@ -150,7 +151,8 @@ export class RequestLog {
   }
 
   #end(outcome: Pick<RequestRecord, 'usage' | 'error'>): void {
-    this.#requests[this.#requests.length - 1] = { ...this.#newest(), ...outcome }
+    const took = Math.round(performance.now() - this.#began)
+    this.#requests[this.#requests.length - 1] = { ...this.#newest(), ...outcome, took }
     this.#isOpen = false
   }
 
@@ -161,30 +163,28 @@ export class RequestLog {
   }
 }
 
-/** Dollars per million tokens; null if unknown. */
-type Prices = Pick<ModelContent, 'inputPrice' | 'outputPrice' | 'cachedPrice'>
-
-export function pricesOf(
-  model: Partial<{ readonly [Price in keyof Prices]: Prices[Price] | undefined }> | undefined,
-): Prices {
-  const { inputPrice = null, outputPrice = null, cachedPrice = null } = model ?? {}
-  return { inputPrice, outputPrice, cachedPrice }
+/** The prices of a plan's model, or those that a request was begun with; null where one is unknown. */
+export function pricesOf(known: Partial<Prices> = {}): Prices {
+  const { inputPrice = null, outputPrice = null, cachedPrice = null, longInput } = known
+  return { inputPrice, outputPrice, cachedPrice, ...(longInput !== undefined && { longInput }) }
 }
 
 /**
  * The tokens and cost of one request. Prices are dollars per million tokens, so tokens times price are millionths of
  * a dollar. Cached tokens are part of the input. The cost is null if a price is unknown.
  */
-export function usageOf(prices: Prices, usage: ModelUsage): Usage {
+function usageOf(prices: Prices, usage: ModelUsage): Usage {
   return { ...usage, cost: costOf(prices, usage) }
 }
 
-/** The usage of several requests; one unknown cost makes the sum unknown. */
-function sumOf(usages: readonly Usage[]): Usage {
-  return usages.reduce<Usage>(addUsage, { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 })
+/** The usage of several requests; null if none of them has any. One unknown cost makes the sum unknown. */
+export function sumUsage(requests: readonly RecordedRequest[]): Usage | null {
+  return requests.reduce<Usage | null>(
+    (sum, { usage }) => (usage === null ? sum : addUsage(sum, usage)),
+    null,
+  )
 }
 
-/** Adds one usage to a sum; null is the empty sum. */
 export function addUsage(sum: Usage | null, usage: Usage): Usage {
   if (sum === null) return usage
   return {
@@ -195,7 +195,9 @@ export function addUsage(sum: Usage | null, usage: Usage): Usage {
   }
 }
 
-function costOf({ inputPrice, outputPrice, cachedPrice }: Prices, usage: ModelUsage): number | null {
+function costOf({ longInput, ...base }: Prices, usage: ModelUsage): number | null {
+  const isLong = longInput !== undefined && usage.inputTokens > longInput.above
+  const { inputPrice, outputPrice, cachedPrice } = isLong ? longInput : base
   if (inputPrice === null || outputPrice === null) return null
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens)
   const input = (usage.inputTokens - cached) * inputPrice + cached * (cachedPrice ?? inputPrice)

@@ -333,9 +333,22 @@ test('SA-A-01.2k packaging metadata changes nothing of a run', () => {
 test('caps of a worker are part of its plans', () => {
   const desk = build()
   const caps = { stepsPerRun: 5, sessionTurns: 6, repeatedToolErrors: 7 }
-  expect(buildPlan(desk, 'support', caps)).toMatchObject({ plan: { caps } })
-  expect(buildPlan(desk, 'support', { ...caps })).toBe(buildPlan(desk, 'support', caps))
-  expect(buildPlan(desk, 'support')).not.toBe(buildPlan(desk, 'support', caps))
+  expect(buildPlan(desk, 'support', { caps })).toMatchObject({ plan: { caps } })
+  expect(buildPlan(desk, 'support', { caps: { ...caps } })).toBe(buildPlan(desk, 'support', { caps }))
+  expect(buildPlan(desk, 'support')).not.toBe(buildPlan(desk, 'support', { caps }))
+})
+
+test('prices of a worker are part of its plans, so that a run keeps those that it began with', () => {
+  const desk = build()
+  const priced = (inputPrice: number) => () => ({ inputPrice, outputPrice: 2, cachedPrice: null })
+  const [one, two] = [
+    buildPlan(desk, 'support', { prices: priced(1) }),
+    buildPlan(desk, 'support', { prices: priced(5) }),
+  ]
+  expect(one).toMatchObject({ models: { chat: { inputPrice: 1, outputPrice: 2, cachedPrice: null } } })
+  expect(two).toMatchObject({ models: { chat: { inputPrice: 5 } } })
+  const [first, second] = [one, two].map((plan) => ('missing' in plan ? null : plan.plan.digest))
+  expect(first).not.toBe(second)
 })
 
 test('an agent that is not registered is missing', () => {

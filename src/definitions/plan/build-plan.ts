@@ -6,6 +6,8 @@ import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.j
 import { requireDefinition } from '../known-definitions.js'
 import type { Registry } from '../known-definitions.js'
 import type { ModelCapabilities, ModelDefinition } from '../model.js'
+import { definedPrices } from '../prices/defined-prices.js'
+import type { PriceList, Prices } from '../prices/defined-prices.js'
 import type { PromptDefinition } from '../prompt.js'
 import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
 import { isResumable, listTools } from './listed-tools.js'
@@ -13,7 +15,7 @@ import type { ListedTool } from './listed-tools.js'
 import type { LifecycleContent, ModelContent, PlanContent, SessionToolContent } from './plan-content.js'
 import { promptContent } from './prompt-content.js'
 
-const plans = new WeakMap<Registry, Map<string, PlanContent>>()
+const plans = new WeakMap<Registry, WeakMap<PriceList, Map<string, PlanContent>>>()
 
 const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
 
@@ -52,26 +54,38 @@ function capsOf({ runAhead }: AgentDefinition, { stepsPerActivity, ...caps }: Ru
   return stepsPerActivity === undefined ? caps : { ...caps, stepsPerActivity }
 }
 
+/** What a worker adds to its definitions. */
+interface PlanSettings {
+  readonly caps?: RunCaps
+  /** @default the prices of definitions alone, so that no provider is asked for a model */
+  readonly prices?: PriceList | undefined
+}
+
 /**
  * The part of an agent's definitions that its run needs: control facts for the workflow, texts and schemas for the
- * activities. Equal definitions and caps have equal digests in every process.
+ * activities. Equal definitions, caps and prices have equal digests in every process.
  */
 export function buildPlan(
   registry: Registry,
   agentName: string,
-  caps: RunCaps = runCaps(),
+  { caps = runCaps(), prices = definedPrices }: PlanSettings = {},
 ): PlanContent | { readonly missing: string } {
   const agent = registry.agent(agentName)
   if (agent === undefined) return { missing: agentName }
-  const built = plans.get(registry) ?? new Map<string, PlanContent>()
-  plans.set(registry, built)
+  const byPrices = plans.get(registry) ?? new WeakMap<PriceList, Map<string, PlanContent>>()
+  const built = byPrices.get(prices) ?? new Map<string, PlanContent>()
+  plans.set(registry, byPrices.set(prices, built))
   const key = canonicalJson([agentName, caps])
-  const content = built.get(key) ?? planContent(registry, agent, caps)
+  const content = built.get(key) ?? planContent(registry, agent, { caps, prices })
   built.set(key, content)
   return content
 }
 
-function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps): PlanContent {
+function planContent(
+  registry: Registry,
+  agent: AgentDefinition,
+  { caps, prices }: { readonly caps: RunCaps; readonly prices: PriceList },
+): PlanContent {
   const sideB = agent.type === 'dual_ai' ? agent.sideB : undefined
   const sides = sideB === undefined ? [agent.sideA] : [agent.sideA, sideB]
   const prompts = reachablePrompts(
@@ -86,7 +100,9 @@ function planContent(registry: Registry, agent: AgentDefinition, caps: RunCaps):
   }
   const content = {
     prompts: mapValues(prompts, (prompt) => promptContent(registry, prompt, agent)),
-    models: mapValues(modelsOf(registry, [...prompts.values()]), modelContent),
+    models: mapValues(modelsOf(registry, [...prompts.values()]), (model) =>
+      modelContent(model, prices(model)),
+    ),
     ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
     ...(agent.permissions === undefined ? {} : { permissions: agent.permissions }),
     ...(agent.budget === undefined ? {} : { budget: agent.budget }),
@@ -190,12 +206,10 @@ function sessionTool(binding: SessionToolBinding | undefined): SessionToolConten
   return typeof binding === 'string' ? { name: binding } : { ...binding }
 }
 
-function modelContent(model: ModelDefinition): ModelContent {
+function modelContent(model: ModelDefinition, prices: Prices): ModelContent {
   return {
     model: model.model,
-    inputPrice: model.inputPrice ?? null,
-    outputPrice: model.outputPrice ?? null,
-    cachedPrice: model.cachedPrice ?? null,
+    ...prices,
     supportsImages: model.capabilities?.supportsImages ?? true,
     supportsDocuments: model.capabilities?.supportsDocuments ?? false,
     supportsAudio: model.capabilities?.supportsAudio ?? false,

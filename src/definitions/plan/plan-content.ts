@@ -6,6 +6,7 @@ import type { Budget } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { VariableDefinition } from '../agent.js'
 import type { DecidingPoint } from '../hook.js'
+import type { Prices } from '../prices/defined-prices.js'
 import type { ReasoningConfig } from '../prompt.js'
 import type { CallInput } from '../../protocol/activities.js'
 
@@ -122,13 +123,10 @@ interface ImmediateContent {
   readonly scopedEnv: readonly string[]
 }
 
-/** Prices are US dollars per million tokens, null when unknown. */
-export interface ModelContent {
+/** A model with the prices that it had when the run began. */
+export interface ModelContent extends Prices {
   /** The provider's id of the model. */
   readonly model: string
-  readonly inputPrice: number | null
-  readonly outputPrice: number | null
-  readonly cachedPrice: number | null
   readonly supportsImages: boolean
   readonly supportsDocuments: boolean
   readonly supportsAudio: boolean

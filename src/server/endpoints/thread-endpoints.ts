@@ -138,7 +138,7 @@ async function openState({ client, endpoints, threadId, signal }: Opening): Prom
   const thread = await store.read((db) => findThread(db, threadId))
   if (thread === null) throw new ThreadNotFoundError(threadId)
   const { registry, env = {} } = endpoints
-  const plan = buildPlan(registry, thread.agent, CAPS)
+  const plan = buildPlan(registry, thread.agent, { caps: CAPS })
   return openEndpointState({
     dependencies: { registry, store, caps: CAPS, env },
     threadId,

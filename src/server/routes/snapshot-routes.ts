@@ -2,8 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
-import { json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
-import { snapshot, threadTools, tree } from '../thread-schemas.js'
+import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
+import { snapshot, threadTools, threadUsage, tree } from '../thread-schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }
@@ -38,6 +38,21 @@ const readTools = createRoute({
   responses: { 200: json('The tools at one moment.', threadTools), ...readRefusals },
 })
 
+const readUsage = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/usage',
+  operationId: 'getUsage',
+  summary: 'What the thread has used so far: requests, tokens, cost and times.',
+  request: {
+    params: threadParams,
+    query: z.strictObject({
+      tree: flag.openapi({ description: 'True: with all threads below it.' }),
+    }),
+  },
+  responses: { 200: json('Sums over its rows.', threadUsage), ...readRefusals },
+})
+
 /** Adds the routes that read the state of a thread at one moment. */
 export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): void {
   app.openapi(readSnapshot, async (context) =>
@@ -49,6 +64,10 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   app.openapi(readTools, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).tools(), 200),
   )
+  app.openapi(readUsage, async (context) => {
+    const { tree = false } = context.req.valid('query')
+    return context.json(await client.get(context.req.valid('param').threadId).usage({ tree }), 200)
+  })
 }
 
 const sharedByVariables = { tags: ['variables'], security }

@@ -79,6 +79,8 @@ test('a refund is approved in the terminal', async () => {
   })
   expect(shown).toContain('→ refund_order')
   expect(shown).toContain('The 180 euros are on their way.')
+  // The definition has no prices: those of the table.
+  expect(shown).toMatch(/\n2 requests in .* output tokens, <?\$0\.\d{4}\.\n/)
   expect(code).toBe(0)
 })
 

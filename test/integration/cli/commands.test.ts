@@ -93,6 +93,7 @@ test('E1 inspect shows what a provider said and a stack of a tool', async () => 
   const screen = openScreen()
   expect(await screen.run('inspect', threadId, '--events')).toBe(0)
   const [summary = '', events = ''] = screen.shown.split('Transcript')
+  expect(summary).toContain('Used so far\n  0 messages, 0 runs, 0 steps, 0 tool calls\n  0 requests')
   for (const shown of [summary, events]) {
     expect(shown).toContain('bad_request')
     expect(shown).toContain('No such model.')
