@@ -261,6 +261,7 @@ function delegate(store: Store, access: Pick<Store, 'read' | 'write'>): Store {
   return {
     ...access,
     id: store.id,
+    clock: store.clock,
     blobs: store.blobs,
     secrets: store.secrets,
     readAllEvents: (page) => store.readAllEvents(page),

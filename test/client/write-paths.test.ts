@@ -169,7 +169,7 @@ const TABLES = {
     variables: true,
     boundaries: true,
   },
-  ...{ agents: true, stops: true, owner_permissions: true },
+  ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

@@ -11,6 +11,7 @@ import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { permissionConformance } from './conformance/permissions.js'
+import { rateWindowConformance } from './conformance/rate-windows.js'
 import { recordConformance } from './conformance/records.js'
 import { remoteCallConformance } from './conformance/remote-calls.js'
 import { removalConformance } from './conformance/removals.js'
@@ -49,6 +50,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
   describe('rules of accounts, users and runs', () => permissionConformance(withStore))
+  describe('limits of accounts', () => rateWindowConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore, sideBySide))
   describe('watching', () => watchConformance(withStore))
   describe('files', () => fileConformance(withStore))

@@ -76,6 +76,8 @@ export async function openPostgres(
   }
   return {
     id,
+    // Not of the beginning of the transaction: one that waited would be behind the one that it waited for.
+    clock: sql<number>`extract(epoch from clock_timestamp())::float8`,
     read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
     async write(work) {
       const { result, threadIds, stopped } = await withStoreErrors(transact(work))

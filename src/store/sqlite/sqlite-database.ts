@@ -57,6 +57,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const commits = watchSqlite(reading)
     return {
       id,
+      clock: sql<number>`unixepoch('subsec')`,
       read: (work) => withStoreErrors(path, () => work(reader)),
       write: (work) => withStoreErrors(path, () => writeAndNotify(writerPlace, work, commits)),
       watch: (threadId, listener) => commits.watch(threadId, listener),
