@@ -12,6 +12,7 @@ import type { Permissions } from '../policy/permissions.js'
 import type { RunCaps } from '../protocol/plan.js'
 import type { Store } from '../store/store.js'
 import { isStopStored } from '../store/threads/stops.js'
+import type { RunLimits } from './rate-limits.js'
 import { Context } from './temporal-activity.js'
 
 /** The parts of a worker that its activities use. */
@@ -29,6 +30,8 @@ export interface ActivityDependencies {
   readonly policy?: Policy | undefined
   /** For all requests for an approval. */
   readonly approval?: ApprovalRule | undefined
+  /** The limits of accounts. @default none */
+  readonly rateLimits?: RunLimits | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
   /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */

@@ -304,14 +304,18 @@ export interface EndAnswer {
 }
 
 /**
- * Any activity of a step may request to be called again later, under the same operation id, because of a provider's
- * limit.
+ * Any activity of a step may request to be called again later, under the same operation id, because of a limit of a provider
+ * or of the thread's account.
  */
 export interface WaitAnswer {
   readonly type: 'wait'
   readonly until: Millis
   readonly plan?: Plan
   readonly usage?: Usage
+  /** The account of the thread has used up a limit. Absent: a provider asks for the wait. */
+  readonly limited?: true
+  /** Nothing was stored: the facts of the input wait for the next activity. */
+  readonly storedNothing?: true
 }
 
 /**

@@ -24,6 +24,7 @@ import type {
   HookDecision,
   HookFailureCode,
   JoinedPayloads,
+  LimitState,
   NextRequest,
   PermissionOutcome,
   PermissionResolution,
@@ -208,6 +209,15 @@ export interface EventPayloads {
     /** True: the person gave other arguments. */
     readonly changed?: true
   }
+  /** The account of the thread has used up a limit, and the run waits: `model.requested` or `tool.started` follows when it goes on. */
+  'limit.changed': {
+    /** The limit, as `rateLimits` names it: `tokensPerMinute` or `toolCallsPerMinute`. */
+    readonly limit: string
+    /** What became of the limit. */
+    readonly state: LimitState
+    /** When the run tries again, in microseconds since 1970. */
+    readonly until: number
+  }
   /** A tool call began. */
   'tool.started': {
     /** The name of the tool. */
@@ -378,6 +388,7 @@ interface OpenFields {
   'effect.failed': 'code'
   'hook.completed': 'decision'
   'hook.failed': 'code'
+  'limit.changed': 'state'
   'runtime.warning': 'code'
 }
 

@@ -33,14 +33,18 @@ import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
 import type { TestServerKind } from './test-server.js'
 import { Worker } from '../worker/temporal-worker.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { withoutUndefined } from '../protocol/values.js'
+import { createRunLimits } from '../activities/rate-limits.js'
 import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
 import { threadBundle } from './thread-bundle.js'
 
 /** The registry that a test runs, and its replacements. */
 export interface TestEnvironmentOptions<R extends Registry>
-  extends Replacements<R>, Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval'> {
+  extends
+    Replacements<R>,
+    Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'rateLimits'> {
   /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
@@ -85,8 +89,9 @@ export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
 ): Promise<TestEnvironment<R>> {
   checkRegistry(options.registry)
-  const { failureText } = options
+  const { failureText, rateLimits } = options
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const registry = scriptedRegistry(options.registry, options)
   const caps = runCaps(options.limits, options.runAhead)
   const settings = { caps, env: instanceEnv(options.env), ...policyOptions(options) }
@@ -114,7 +119,9 @@ export async function createTestEnvironment<R extends Registry>(
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
-    const thread = { registry, store, failureText, ...settings }
+    const { supportsTimeSkipping: skipsTime } = server
+    const limits = createRunLimits(rateLimits, () => store, { skipsTime })
+    const thread = { registry, store, failureText, ...settings, ...limits }
     let worker = await startTestWorker({ ...thread, temporal })
     opened.push(() => worker.stop())
     const { client } = server
@@ -124,7 +131,7 @@ export async function createTestEnvironment<R extends Registry>(
       taskQueue,
       store: place,
       continueAsNewEveryStep,
-      timeSkipping: server.supportsTimeSkipping,
+      timeSkipping: skipsTime,
     })
     opened.push(() => threads.close())
     return {
@@ -262,7 +269,7 @@ async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): 
 
 interface TestWorkerOptions extends Pick<
   ThreadWorker,
-  'permissions' | 'permissionMode' | 'policy' | 'approval'
+  'permissions' | 'permissionMode' | 'policy' | 'approval' | 'rateLimits'
 > {
   readonly registry: Registry
   readonly store: Store

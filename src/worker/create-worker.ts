@@ -3,6 +3,8 @@ import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { createRunLimits } from '../activities/rate-limits.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
@@ -37,11 +39,13 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     permissionMode,
     policy,
     approval,
+    rateLimits,
     workflows = true,
     ...given
   } = options
   checkRegistry(registry)
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const temporal = temporalOptions(given)
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
@@ -58,7 +62,11 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected(
-      { registry, store, caps, env: values, failureText, ...judging, workflows },
+      {
+        ...{ registry, store, caps, env: values, failureText, workflows },
+        ...judging,
+        ...createRunLimits(rateLimits, () => store),
+      },
       temporal,
       target,
     )

@@ -1,10 +1,12 @@
 import { SimplePlugin } from '@temporalio/plugin'
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker'
+import { createRunLimits } from '../activities/rate-limits.js'
 import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
 import { checkRegistry } from './create-worker.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
@@ -65,15 +67,21 @@ function createThreadWorker({
   limits,
   runAhead,
   failureText,
+  rateLimits,
   workflows = true,
   ...judging
 }: ThreadOptions): RunningThreadWorker {
   checkRegistry(registry)
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const values = instanceEnv(env)
   const judged = policyOptions(judging)
   const gate = createAheadGate()
   let opened: Store | undefined
+  const openedStore = (): Store => {
+    if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
+    return opened
+  }
   return {
     registry,
     caps: runCaps(limits, runAhead),
@@ -82,9 +90,9 @@ function createThreadWorker({
     ...judged,
     mayRunAhead: gate.mayRunAhead,
     workflows,
+    ...createRunLimits(rateLimits, openedStore),
     get store() {
-      if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
-      return opened
+      return openedStore()
     },
     async run(worker, work) {
       gate.watch(worker)

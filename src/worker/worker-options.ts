@@ -13,6 +13,7 @@ import type { ApprovalRule } from '../policy/approval.js'
 import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
+import type { RateLimits } from '../policy/rate-limits.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
@@ -25,7 +26,7 @@ import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker extends Pick<
   ActivityDependencies,
-  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval'
+  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'rateLimits'
 > {
   readonly registry: Registry
   readonly store: Store
@@ -179,6 +180,11 @@ export interface ThreadOptions {
   readonly permissionMode?: PermissionMode
   /** A function that judges each call by its arguments, as `definePolicy` declares it. */
   readonly policy?: Policy
+  /**
+   * What each account may use in a minute, over all workers: a run above a limit waits. Of a worker's count tokens and tool calls;
+   * `serveThreads` takes the others. `DEFAULT_RATE_LIMITS` switches all of them on. @default none
+   */
+  readonly rateLimits?: RateLimits
   /** Who may answer requests for an approval, and until when, for all tools: the rule of a tool can make it stricter. */
   readonly approval?: ApprovalRule
   /**

@@ -27,6 +27,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { begin, commit, finish, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
 import { loadPlan, planOfStep } from '../plan-content.js'
+import { countTokens, waitForTokens } from '../rate-limits.js'
 import { promptNamed, promptOf } from '../../definitions/plan/plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { Context } from '../temporal-activity.js'
@@ -222,15 +223,14 @@ async function callProviders(
   const candidates = candidatesOf(registry, step)
   if (candidates.length === 0)
     return commitReply(dependencies, step, { failures: [missingModelFailure(prompt.model)] })
+  const limited = await waitForTokens(dependencies, step)
+  if (limited !== null) return limited
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
     buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
-  return commitReply(
-    dependencies,
-    step,
-    await streamAnswer(dependencies, { step, candidates, build, signal }),
-  )
+  const reply = await streamAnswer(dependencies, { step, candidates, build, signal })
+  return countTokens(dependencies, input, await commitReply(dependencies, step, reply))
 }
 
 /** Calls the models, and streams the text of the answer into the store. */
