@@ -2,8 +2,11 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { ThreadClient } from '../client/thread-client.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
+import type { RateLimits } from '../policy/rate-limits.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
 import { inTrace } from '../telemetry/spans.js'
+import { limitAccounts } from './account-limits.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
 import { errorResponse, ProblemError, problemResponse } from './error-response.js'
@@ -40,6 +43,12 @@ export interface ThreadAppOptions extends Authentication {
    * @default 1,000 requests in 10 seconds
    */
   readonly rateLimit?: RateLimit | false
+  /**
+   * What each account may use in a minute, and at once, over all servers of the store. Of a server's count requests, messages and
+   * sessions; `createWorker` takes the others. Operators are not limited. `DEFAULT_RATE_LIMITS` switches all of them on.
+   * @default none
+   */
+  readonly rateLimits?: RateLimits
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
@@ -62,9 +71,12 @@ export interface ThreadAppOptions extends Authentication {
  */
 export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
   const { client, rateLimit = DEFAULT_RATE_LIMIT, log = logFailures, endpoints, toolWorkers = [] } = options
+  checkRateLimits(options.rateLimits)
+  const { limitRequests, admitMessage } = limitAccounts(client, options.rateLimits ?? {})
   const server: ServerContext = {
     client,
     log,
+    admitMessage,
     heartbeat: options.heartbeat ?? EVENT_HEARTBEAT,
     longestStream: options.longestStream ?? LONGEST_EVENT_STREAM,
     closing: options.closing ?? new AbortController().signal,
@@ -86,6 +98,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
+  app.use(limitRequests)
   app.use('/threads/:threadId/*', guardThreads(server))
   app.use(limitBodies())
   addAgentsRoutes(app, server)
