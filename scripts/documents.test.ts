@@ -33,7 +33,7 @@ const isShipped = (path: string): boolean =>
 /** What a newcomer is sent to. */
 const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
 /** Not for newcomers: whoever runs agents needs it once they are to be restricted. */
-const LATER = ['docs/guide/policy.md', 'docs/guide/policy-in-use.md', 'docs/guide/asking-people.md']
+const LATER = ['policy', 'policy-in-use', 'asking-people', 'limits'].map((page) => `docs/guide/${page}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]
 

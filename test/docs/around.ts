@@ -74,6 +74,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
   },
+  limits: { 'agents.ts': { before: SUPPORT } },
   'asking-people': {
     'agents.ts': {
       before: REFUND,

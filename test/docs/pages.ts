@@ -20,6 +20,7 @@ export const PAGES: readonly string[] = [
       'files',
       'hooks',
       'http',
+      'limits',
       'models',
       'other-languages',
     ],
