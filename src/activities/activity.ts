@@ -9,11 +9,22 @@ import type { Policy } from '../policy/action.js'
 import type { ApprovalRule } from '../policy/approval.js'
 import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
+import type { RateLimits } from '../policy/rate-limits.js'
+import type { RollingClock } from '../policy/rolling-window.js'
 import type { RunCaps } from '../protocol/plan.js'
+import type { Millis } from '../protocol/time.js'
 import type { Store } from '../store/store.js'
 import { isStopStored } from '../store/threads/stops.js'
-import type { RunLimits } from './rate-limits.js'
 import { Context } from './temporal-activity.js'
+
+/** The limits of accounts, of a worker. */
+interface RunLimits {
+  readonly limits: RateLimits
+  /** The store itself: in the transaction of a thread that goes on by itself a count would belong to that thread. */
+  readonly store: () => Store
+  /** What this process knows of the store's time, for an activity at this time of its workflow. */
+  readonly clock: (now: Millis) => RollingClock
+}
 
 /** The parts of a worker that its activities use. */
 export interface ActivityDependencies {

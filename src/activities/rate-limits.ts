@@ -6,9 +6,8 @@
  * known behind an answer, so that requests under way at the same time may exceed their limit by what they use.
  */
 import { withJitter } from '../model/provider-pause.js'
-import type { RateLimitName, RateLimits } from '../policy/rate-limits.js'
-import { createRollingClock } from '../policy/rolling-window.js'
-import type { Allowance, RollingClock } from '../policy/rolling-window.js'
+import type { RateLimitName } from '../policy/rate-limits.js'
+import type { Allowance } from '../policy/rolling-window.js'
 import type {
   ActivityInput,
   ExecuteToolInput,
@@ -24,7 +23,6 @@ import type { Millis } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
 import { openRateWindows } from '../store/limits/rate-windows.js'
 import type { OperationRecord } from '../store/operations.js'
-import type { Store } from '../store/store.js'
 import type { ActivityDependencies } from './activity.js'
 import { commit, keep } from './operation.js'
 import { callScope, microseconds, stepScope } from './scope.js'
@@ -33,35 +31,6 @@ import { openThreadForCall } from './thread-row.js'
 import { errorFields, readThrown } from './thrown.js'
 import { newPlan } from './turn/model-step.js'
 import type { ModelStep } from './turn/model-step.js'
-
-/** The limits of a worker. */
-export interface RunLimits {
-  readonly limits: RateLimits
-  /** The store itself: in the transaction of a thread that goes on by itself a count would belong to that thread. */
-  readonly store: () => Store
-  /** What this process knows of the store's time, for an activity at this time of its workflow. */
-  readonly clock: (now: Millis) => RollingClock
-}
-
-interface RunLimitsOptions {
-  /** The server of a test skips time, and the clock of the store does not: the time of the workflow counts. @default false */
-  readonly skipsTime?: boolean
-}
-
-/** The limits with which a worker runs threads; undefined: none. */
-export function createRunLimits(
-  limits: RateLimits | undefined,
-  store: () => Store,
-  { skipsTime = false }: RunLimitsOptions = {},
-): Pick<ActivityDependencies, 'rateLimits'> {
-  if (limits === undefined) return {}
-  const clock = createRollingClock()
-  return { rateLimits: { limits, store, clock: (now) => (skipsTime ? skippedClock(now) : clock) } }
-}
-
-function skippedClock(now: Millis): RollingClock {
-  return { read: (at) => ({ at: Math.max(at, now / 1000), unmoved: [], isSteady: true }) }
-}
 
 /** Before a step calls its model: the wait until the account may use tokens again; null: it may. */
 export async function waitForTokens(
@@ -129,6 +98,8 @@ export async function countTokens<Answer extends { readonly usage?: Usage } | ob
   }
   return answer
 }
+
+type RunLimits = NonNullable<ActivityDependencies['rateLimits']>
 
 function windowsOf(
   { store, clock }: RunLimits,

@@ -64,11 +64,6 @@ export type PermissionResolution =
   /** The call or its run ended first. */
   | 'cancelled'
 
-/** What became of a limit. */
-export type LimitState =
-  /** It is used up. */
-  'exhausted'
-
 /** How a request for an answer ended. */
 export type ActionDecision =
   /** The call may run. */

@@ -24,7 +24,6 @@ import type {
   HookDecision,
   HookFailureCode,
   JoinedPayloads,
-  LimitState,
   NextRequest,
   PermissionOutcome,
   PermissionResolution,
@@ -213,8 +212,8 @@ export interface EventPayloads {
   'limit.changed': {
     /** The limit, as `rateLimits` names it: `tokensPerMinute` or `toolCallsPerMinute`. */
     readonly limit: string
-    /** What became of the limit. */
-    readonly state: LimitState
+    /** What became of the limit: it is used up. */
+    readonly state: 'exhausted'
     /** When the run tries again, in microseconds since 1970. */
     readonly until: number
   }

@@ -27,14 +27,12 @@ export interface ServerEnv {
 export type ThreadApp = OpenAPIHono<ServerEnv>
 export type ThreadContext = Context<ServerEnv>
 
-/** Runs what sends a message to this thread, which need not exist yet. @throws ProblemError 429 above a limit of the caller's account */
-export type AdmitMessage = <T>(caller: Caller, threadId: string, work: () => Promise<T>) => Promise<T>
-
 /** The parts that the routes of one server share. */
 export interface ServerContext {
   readonly client: ThreadClient
   readonly log: (entry: RequestEntry) => void
-  readonly admitMessage: AdmitMessage
+  /** Runs what sends a message to this thread, which need not exist yet. @throws ProblemError 429 above a limit of the caller's account */
+  readonly admitMessage: <T>(caller: Caller, threadId: string, work: () => Promise<T>) => Promise<T>
   /** Milliseconds between two signs of life on a quiet stream of events. */
   readonly heartbeat: number
   /** Milliseconds until a stream of events ends. */

@@ -25,7 +25,7 @@ import { runCaps } from '../definitions/plan/build-plan.js'
 import { checkRegistry } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
 import { createAheadGate } from '../worker/ahead-gate.js'
-import { instanceEnv, policyOptions, threadWorkerOptions } from '../worker/worker-options.js'
+import { instanceEnv, policyOptions, runLimits, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv, ThreadOptions, ThreadWorker } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { scriptedRegistry } from './scripted-registry.js'
@@ -35,7 +35,6 @@ import type { TestServerKind } from './test-server.js'
 import { Worker } from '../worker/temporal-worker.js'
 import { checkRateLimits } from '../policy/rate-limits.js'
 import { withoutUndefined } from '../protocol/values.js'
-import { createRunLimits } from '../activities/rate-limits.js'
 import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
 import { threadBundle } from './thread-bundle.js'
@@ -104,12 +103,7 @@ export async function createTestEnvironment<R extends Registry>(
   try {
     const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
     opened.push(() => rm(folder, { recursive: true, force: true }))
-    const { secretKey = randomBytes(32).toString('base64') } = options
-    const place = {
-      ...{ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
-      ...options.store,
-      secretKey,
-    }
+    const place = placeIn(folder, options)
     const store = await shareStore(place)
     opened.push(() => store.close())
     const { server: given = 'time-skipping' } = options
@@ -120,7 +114,7 @@ export async function createTestEnvironment<R extends Registry>(
     // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
     const { supportsTimeSkipping: skipsTime } = server
-    const limits = createRunLimits(rateLimits, () => store, { skipsTime })
+    const limits = runLimits(rateLimits, () => store, { skipsTime })
     const thread = { registry, store, failureText, ...settings, ...limits }
     let worker = await startTestWorker({ ...thread, temporal })
     opened.push(() => worker.stop())
@@ -149,6 +143,16 @@ export async function createTestEnvironment<R extends Registry>(
     await close()
     throw error
   }
+}
+
+function placeIn(
+  folder: string,
+  {
+    store,
+    secretKey = randomBytes(32).toString('base64'),
+  }: Pick<TestEnvironmentOptions<Registry>, 'store' | 'secretKey'>,
+): StoreOptions {
+  return { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), ...store, secretKey }
 }
 
 function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> {

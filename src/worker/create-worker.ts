@@ -3,7 +3,6 @@ import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
-import { createRunLimits } from '../activities/rate-limits.js'
 import { checkRateLimits } from '../policy/rate-limits.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
@@ -14,7 +13,13 @@ import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import {
+  instanceEnv,
+  policyOptions,
+  runLimits,
+  temporalOptions,
+  threadWorkerOptions,
+} from './worker-options.js'
 import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
@@ -65,7 +70,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
       {
         ...{ registry, store, caps, env: values, failureText, workflows },
         ...judging,
-        ...createRunLimits(rateLimits, () => store),
+        ...runLimits(rateLimits, () => store),
       },
       temporal,
       target,

@@ -1,6 +1,5 @@
 import { SimplePlugin } from '@temporalio/plugin'
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker'
-import { createRunLimits } from '../activities/rate-limits.js'
 import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
@@ -11,7 +10,13 @@ import { withoutUndefined } from '../protocol/values.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import {
+  instanceEnv,
+  policyOptions,
+  runLimits,
+  temporalOptions,
+  threadWorkerOptions,
+} from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
@@ -90,7 +95,7 @@ function createThreadWorker({
     ...judged,
     mayRunAhead: gate.mayRunAhead,
     workflows,
-    ...createRunLimits(rateLimits, openedStore),
+    ...runLimits(rateLimits, openedStore),
     get store() {
       return openedStore()
     },

@@ -14,9 +14,12 @@ import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
 import type { RateLimits } from '../policy/rate-limits.js'
+import { createRollingClock } from '../policy/rolling-window.js'
+import type { RollingClock } from '../policy/rolling-window.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
+import type { Millis } from '../protocol/time.js'
 import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
@@ -100,6 +103,26 @@ export function policyOptions({
     problems.push(`Expected policy to be a function, as definePolicy takes one, got ${typeof policy}.`)
   if (problems.length > 0) throw new ConfigError(problems)
   return withoutUndefined({ permissions, permissionMode, policy, approval })
+}
+
+interface RunLimitsOptions {
+  /** The server of a test skips time, and the clock of the store does not: the time of the workflow counts. @default false */
+  readonly skipsTime?: boolean
+}
+
+/** The limits of accounts with which a worker runs threads of this store. */
+export function runLimits(
+  limits: RateLimits | undefined,
+  store: () => Store,
+  { skipsTime = false }: RunLimitsOptions = {},
+): Pick<ThreadWorker, 'rateLimits'> {
+  if (limits === undefined) return {}
+  const clock = createRollingClock()
+  return { rateLimits: { limits, store, clock: (now) => (skipsTime ? skippedClock(now) : clock) } }
+}
+
+function skippedClock(now: Millis): RollingClock {
+  return { read: (at) => ({ at: Math.max(at, now / 1000), unmoved: [], isSteady: true }) }
 }
 
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */

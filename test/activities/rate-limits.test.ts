@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 
-import { createRunLimits } from '../../src/activities/rate-limits.js'
 import type { RateLimits } from '../../src/index.js'
 import { fact } from '../../src/protocol/facts.js'
 import { findOperation } from '../../src/store/operations.js'
 import { readWaitTime } from '../../src/store/threads/runs.js'
 import type { Store } from '../../src/store/store.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { runLimits } from '../../src/worker/worker-options.js'
 import {
   drainOf,
   failingStore,
@@ -27,7 +27,7 @@ const SAID = { text: 'Done.', usage: { inputTokens: 70, outputTokens: 30 } }
 /** The desk's worker with these limits. `counts`: the store that they use. */
 const limited = ({ dependencies, store }: ActivityDesk, limits: RateLimits, counts: Store = store) => ({
   ...dependencies,
-  ...createRunLimits(limits, () => counts),
+  ...runLimits(limits, () => counts),
 })
 
 /** As if the minute were over. */

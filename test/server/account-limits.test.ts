@@ -20,7 +20,7 @@ afterEach(async () => {
 /** A server on the fixture's store. */
 function appWith(rateLimits: RateLimits, client: ThreadClient = fixture.threads) {
   const app = createThreadApp({ client, tokens: TOKENS, rateLimits, rateLimit: false })
-  const ask = (token: string, path = '/threads', body?: object) =>
+  const ask = async (token: string, path = '/threads', body?: object) =>
     app.request(path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

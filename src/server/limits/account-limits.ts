@@ -4,17 +4,17 @@
  * Operators are not limited: their programs call for many accounts.
  */
 import type { MiddlewareHandler } from 'hono'
-import { countAccounts } from '../client/account-limits.js'
-import type { AccountCounts } from '../client/account-limits.js'
-import type { ThreadClient } from '../client/thread-client.js'
-import type { RateLimitName, RateLimits } from '../policy/rate-limits.js'
-import { ProblemError, REMAINING } from './error-response.js'
-import type { AdmitMessage, ServerEnv } from './server-context.js'
+import { countAccounts } from '../../client/account-limits.js'
+import type { AccountCounts } from '../../client/account-limits.js'
+import type { ThreadClient } from '../../client/thread-client.js'
+import type { RateLimitName, RateLimits } from '../../policy/rate-limits.js'
+import { ProblemError, REMAINING } from '../error-response.js'
+import type { ServerContext, ServerEnv } from '../server-context.js'
 
 interface AccountLimits {
   /** Refuses requests above the limit, and says with each answer how many are left. */
   readonly limitRequests: MiddlewareHandler<ServerEnv>
-  readonly admitMessage: AdmitMessage
+  readonly admitMessage: ServerContext['admitMessage']
 }
 
 /** Seconds after which a refused session may have a place: nobody knows when another one comes to rest. */
@@ -57,7 +57,7 @@ interface Counting {
 function admitMessages(
   { counts, take }: Counting,
   { messagesPerMinute: messages, concurrentSessions: sessions }: RateLimits,
-): AdmitMessage {
+): ServerContext['admitMessage'] {
   if (messages === undefined && sessions === undefined) return (_caller, _threadId, work) => work()
   return async ({ account }, threadId, work) => {
     if (account === null) return work()
