@@ -127,6 +127,7 @@ export type AheadRun = readonly [
   usage: readonly [input: number, output: number, cached: number, cost: number | null],
   rare?: {
     readonly withTool?: true
+    readonly toolSteps?: number
     readonly truncatedAnswers?: number
     readonly repeatedError?: { readonly digest: string; readonly count: number }
     /** The prompt of the other side has been active, too. */

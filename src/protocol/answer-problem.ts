@@ -219,7 +219,7 @@ const hasPlanShape = objectOf<Plan>({
   maxSessionTurns: nullable(isFinite),
   caps: objectOf<RunCaps>({
     ...{ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite },
-    stepsPerActivity: optional(isFinite),
+    ...{ toolIterations: optional(isFinite), stepsPerActivity: optional(isFinite) },
   }),
   sides: objectOf<Plan['sides']>({ a: isSidePlan, b: nullable(isSidePlan) }),
   prompts: recordOf(

@@ -176,7 +176,10 @@ export interface ThreadOptions {
   readonly store?: StoreOptions
   /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
   readonly env?: InstanceEnv
-  /** Hard caps above the limits of agents. @default 250 steps a run, 100 session turns, 8 equal tool errors */
+  /**
+   * Hard caps above the limits of agents. `toolIterations` are steps with tool calls in one run, which ends with `max_steps` then.
+   * @default 250 steps a run, 100 session turns, 8 equal tool errors
+   */
   readonly limits?: Partial<Omit<RunCaps, 'stepsPerActivity'>>
   /**
    * True: one activity does up to 10 steps of a run, model calls and function tools, one after another; a number: so many. A step
