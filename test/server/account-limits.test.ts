@@ -122,6 +122,15 @@ describe('sessions at once', () => {
     // A session that has a place goes on.
     expect((await send(page.threads[0]?.threadId ?? '', 'more')).status).toBe(202)
     expect((await create(GLOBEX, 'a')).status).toBe(201)
+    // A place is free when its session has come to rest, here by its end.
+    await fixture.store.write((tx) =>
+      tx
+        .updateTable('threads')
+        .set({ closed_at: 1 })
+        .where('id', '=', page.threads[1]?.threadId ?? '')
+        .execute(),
+    )
+    expect(statusesOf([await create(ACME, 'g'), await create(ACME, 'h')])).toEqual([201, 429])
     // A thread without a message has nothing to do.
     expect((await ask(ACME, '/threads', { agent: 'support', key: 'quiet' })).status).toBe(201)
   })
