@@ -214,27 +214,6 @@ describe('limits', () => {
       verdict: 'go_on',
     },
     {
-      fact: 'steps with tool calls end the run at their cap',
-      plan: { ...plan(), caps: { ...plan().caps, toolIterations: 3 } },
-      step: { calls: [work] },
-      run: { toolSteps: 3, steps: 5 },
-      verdict: 'max_steps',
-    },
-    {
-      fact: 'one step with tool calls before their cap the run goes on',
-      plan: { ...plan(), caps: { ...plan().caps, toolIterations: 3 } },
-      step: { calls: [work] },
-      run: { toolSteps: 2, steps: 40 },
-      verdict: 'go_on',
-    },
-    {
-      fact: 'an answer with text ends the turn before the cap of tool calls does',
-      plan: { ...plan(), caps: { ...plan().caps, toolIterations: 3 } },
-      step: { text: true },
-      run: { toolSteps: 3, steps: 4 },
-      verdict: 'stop_on_response',
-    },
-    {
       fact: 'maxSteps of the side that would act next ends the run',
       plan: dualPlan({}, { maxSteps: 2 }),
       step: { text: true },
