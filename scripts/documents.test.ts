@@ -33,7 +33,9 @@ const isShipped = (path: string): boolean =>
 /** What a newcomer is sent to. */
 const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
 /** Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. */
-const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs'].map((name) => `docs/guide/${name}.md`)
+const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits'].map(
+  (name) => `docs/guide/${name}.md`,
+)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]
 

@@ -11,10 +11,22 @@ import type { ApprovalRule } from '../policy/approval.js'
 import type { Budgets } from '../policy/budget.js'
 import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
+import type { RateLimits } from '../policy/rate-limits.js'
+import type { RollingClock } from '../policy/rolling-window.js'
 import type { RunCaps } from '../protocol/plan.js'
+import type { Millis } from '../protocol/time.js'
 import type { Store } from '../store/store.js'
 import { isStopStored } from '../store/threads/stops.js'
 import { Context } from './temporal-activity.js'
+
+/** The limits of accounts, of a worker. */
+interface RunLimits {
+  readonly limits: RateLimits
+  /** The store itself: in the transaction of a thread that goes on by itself a count would belong to that thread. */
+  readonly store: () => Store
+  /** What this process knows of the store's time, for an activity at this time of its workflow. */
+  readonly clock: (now: Millis) => RollingClock
+}
 
 /** The parts of a worker that its activities use. */
 export interface ActivityDependencies {
@@ -35,6 +47,8 @@ export interface ActivityDependencies {
   readonly approval?: ApprovalRule | undefined
   /** Budgets of each run, thread and tree. */
   readonly budgets?: Budgets | undefined
+  /** The limits of accounts. @default none */
+  readonly rateLimits?: RunLimits | undefined
   /** @default MODEL_LIMITS */
   readonly modelLimits?: ModelLimits
   /** Whether an activity may do this action, too, after the one that it was scheduled for. @default always */

@@ -17,6 +17,7 @@ import type {
   PrepareMessageAnswer,
   RunEffectAnswer,
   StepInput,
+  WaitAnswer,
 } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
@@ -38,10 +39,14 @@ export async function observeStep(
   const answer = await runInSpan(await stepSpan(store, input), work)
   const agent = { 'gen_ai.agent.name': input.agent }
   if (input.frame === null) instruments().steps.add(1, { ...agent, 'everthread.answer': answer.type })
-  if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
+  if (answer.type === 'wait') countWait(answer)
   if (answer.type === 'end' && answer.request !== undefined)
     instruments().waits.add(1, { 'everthread.wait': answer.request.kind })
   return answer
+}
+
+function countWait({ limited }: WaitAnswer): void {
+  instruments().waits.add(1, { 'everthread.wait': limited === true ? 'limit' : 'provider' })
 }
 
 /** Observes `executeTool` and the activities that prepare or complete a call. */
@@ -54,7 +59,7 @@ export async function observeCall<Answer extends ObservedAnswer>(
   const answer: ObservedAnswer = await runInSpan(await callSpan(store, activity, input), work)
   const tool = { 'gen_ai.tool.name': input.name }
   if (answer.type === 'pending') instruments().waits.add(1, { 'everthread.wait': answer.kind })
-  if (answer.type === 'wait') instruments().waits.add(1, { 'everthread.wait': 'provider' })
+  if (answer.type === 'wait') countWait(answer)
   if (answer.type === 'result') {
     const milliseconds = Math.round(performance.now() - began)
     const { outcome } = answer

@@ -263,6 +263,7 @@ function delegate(store: Store, access: Pick<Store, 'read' | 'write' | 'writeLoc
   return {
     ...access,
     id: store.id,
+    clock: store.clock,
     blobs: store.blobs,
     secrets: store.secrets,
     readAllEvents: (page) => store.readAllEvents(page),

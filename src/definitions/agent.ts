@@ -64,6 +64,12 @@ export interface AgentDefinition<
   /** Turns of both sides together, after which a `dual_ai` session ends with reason `max_session_turns`. */
   readonly maxSessionTurns?: number
   /**
+   * Steps with tool calls in one run, after which the run ends with reason `max_steps`. Where the worker has a limit, too
+   * (`limits.toolIterations`), the smaller one counts.
+   * @default none beside those of steps
+   */
+  readonly maxToolIterations?: number
+  /**
    * Milliseconds that one run waits altogether for model providers that ask for a later request (429, 503, 529), before it
    * ends with reason `model_failed`. With 0 it does not wait.
    * @default 86,400,000, a day

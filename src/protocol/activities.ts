@@ -127,6 +127,7 @@ export type AheadRun = readonly [
   usage: readonly [input: number, output: number, cached: number, cost: number | null],
   rare?: {
     readonly withTool?: true
+    readonly toolSteps?: number
     readonly truncatedAnswers?: number
     readonly repeatedError?: { readonly digest: string; readonly count: number }
     /** The prompt of the other side has been active, too. */
@@ -304,14 +305,18 @@ export interface EndAnswer {
 }
 
 /**
- * Any activity of a step may request to be called again later, under the same operation id, because of a provider's
- * limit.
+ * Any activity of a step may request to be called again later, under the same operation id, because of a limit of a provider
+ * or of the thread's account.
  */
 export interface WaitAnswer {
   readonly type: 'wait'
   readonly until: Millis
   readonly plan?: Plan
   readonly usage?: Usage
+  /** The account of the thread has used up a limit. Absent: a provider asks for the wait. */
+  readonly limited?: true
+  /** Nothing was stored: the facts of the input wait for the next activity. */
+  readonly storedNothing?: true
 }
 
 /**

@@ -219,7 +219,7 @@ const hasPlanShape = objectOf<Plan>({
   maxSessionTurns: nullable(isFinite),
   caps: objectOf<RunCaps>({
     ...{ stepsPerRun: isFinite, sessionTurns: isFinite, repeatedToolErrors: isFinite },
-    stepsPerActivity: optional(isFinite),
+    ...{ toolIterations: optional(isFinite), stepsPerActivity: optional(isFinite) },
   }),
   sides: objectOf<Plan['sides']>({ a: isSidePlan, b: nullable(isSidePlan) }),
   prompts: recordOf(
@@ -308,7 +308,7 @@ const IN_STEP = {
     ...{ requestId: isWord, kind: isWord, status: isWord, next: oneOf('complete', 'execute') },
     ...{ answered: optional(isTrue), expiresAt: optional(isFinite), plan, usage, operations },
   },
-  wait: { until: isFinite, plan, usage },
+  wait: { until: isFinite, plan, usage, limited: optional(isTrue), storedNothing: optional(isTrue) },
   end: {
     ...{ reason: isWord, outcome: oneOf('completed', 'failed', 'blocked'), usage, plan, operations },
     request: optional(objectOf({ id: isWord, kind: isWord })),

@@ -227,6 +227,15 @@ export interface EventPayloads {
     /** Who raised it; null: they named nobody. */
     readonly by: string | null
   }
+  /** The account of the thread has used up a limit, and the run waits: `model.requested` or `tool.started` follows when it goes on. */
+  'limit.changed': {
+    /** The limit, as `rateLimits` names it: `tokensPerMinute` or `toolCallsPerMinute`. */
+    readonly limit: string
+    /** What became of the limit: it is used up. */
+    readonly state: 'exhausted'
+    /** When the run tries again, in microseconds since 1970. */
+    readonly until: number
+  }
   /** A tool call began. */
   'tool.started': {
     /** The name of the tool. */
@@ -399,6 +408,7 @@ interface OpenFields {
   'effect.failed': 'code'
   'hook.completed': 'decision'
   'hook.failed': 'code'
+  'limit.changed': 'state'
   'runtime.warning': 'code'
 }
 

@@ -23,6 +23,8 @@ export interface RunCaps {
   readonly sessionTurns: number
   /** Identical tool errors in a row. */
   readonly repeatedToolErrors: number
+  /** Steps with tool calls in one run. Absent: as many as there are steps. */
+  readonly toolIterations?: number
   /** Steps that one activity may do, if it runs ahead of the workflow. Absent: each call is an activity of its own. */
   readonly stepsPerActivity?: number
 }

@@ -3,8 +3,8 @@ import type { Micros, Millis } from './time.js'
 
 /**
  * `running`: a step, tool or blocking child is in flight. `waiting_permission`: an approval is open. `waiting_input`: a
- * call waits for its result from outside. `waiting_resource`: the provider requested a pause, or its limit is reached.
- * `blocked`: a required variable is missing, or the store failed for 24 h. `completed`, `failed`: closed after a
+ * call waits for its result from outside. `waiting_resource`: the provider requested a pause, or its limit is reached, or one of the
+ * thread's account. `blocked`: a required variable is missing, or the store failed for 24 h. `completed`, `failed`: closed after a
  * session stop, or after a session fail or a cap. `lost`: closed in Temporal while its row is open. Later versions add
  * members.
  */

@@ -51,6 +51,9 @@ const NO_KEY =
 /** One second: failures with this header pass by themselves. */
 const SOON = { 'Retry-After': '1' }
 
+/** The header that says how many requests are left. */
+export const REMAINING = 'X-RateLimit-Remaining'
+
 /** Maps a thrown error to a status and the one shape of an error. The text of an error that is not for callers is left out (T5). */
 export function errorResponse(context: ThreadContext, error: unknown): Response {
   const problem = problemOf(error, context.get('keyless') === true)

@@ -69,7 +69,10 @@ export function optionalBody<Schema extends z.ZodType>(schema: Schema) {
 /** Answers that every route may give. */
 const ALWAYS = {
   401: json('The token is missing or wrong.', problem),
-  429: json('Too many requests: `Retry-After` says how many seconds to wait.', problem),
+  429: json(
+    'Too many requests, messages or sessions at once: `Retry-After` says how many seconds to wait.',
+    problem,
+  ),
   431: { description: 'URL and headers are longer than 16 KB.' },
   503: json(
     'The store, Temporal or a worker did not answer; what was accepted is kept. With `Retry-After` a retry is safe. ' +

@@ -31,6 +31,8 @@ export type ThreadContext = Context<ServerEnv>
 export interface ServerContext {
   readonly client: ThreadClient
   readonly log: (entry: RequestEntry) => void
+  /** Runs what sends a message to this thread, which need not exist yet. @throws ProblemError 429 above a limit of the caller's account */
+  readonly admitMessage: <T>(caller: Caller, threadId: string, work: () => Promise<T>) => Promise<T>
   /** Milliseconds between two signs of life on a quiet stream of events. */
   readonly heartbeat: number
   /** Milliseconds until a stream of events ends. */

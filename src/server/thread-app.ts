@@ -2,14 +2,17 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 import type { ThreadClient } from '../client/thread-client.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
+import type { RateLimits } from '../policy/rate-limits.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
 import { inTrace } from '../telemetry/spans.js'
+import { limitAccounts } from './limits/account-limits.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
 import { errorResponse, ProblemError, problemResponse } from './error-response.js'
-import { limitBodies } from './limit-bodies.js'
-import { limitRates } from './rate-limit.js'
-import type { RateLimit } from './rate-limit.js'
+import { limitBodies } from './limits/limit-bodies.js'
+import { limitRates } from './limits/rate-limit.js'
+import type { RateLimit } from './limits/rate-limit.js'
 import { logFailures, logRequests } from './request-log.js'
 import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
 import { addErrorsRoutes } from './routes/errors-routes.js'
@@ -41,6 +44,12 @@ export interface ThreadAppOptions extends Authentication {
    * @default 1,000 requests in 10 seconds
    */
   readonly rateLimit?: RateLimit | false
+  /**
+   * What each account may use in a minute, and at once, over all servers of the store. Of a server's count requests, messages and
+   * sessions; `createWorker` takes the others. Operators are not limited. `DEFAULT_RATE_LIMITS` switches all of them on.
+   * @default none
+   */
+  readonly rateLimits?: RateLimits
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
@@ -63,9 +72,12 @@ export interface ThreadAppOptions extends Authentication {
  */
 export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEnv> {
   const { client, rateLimit = DEFAULT_RATE_LIMIT, log = logFailures, endpoints, toolWorkers = [] } = options
+  checkRateLimits(options.rateLimits)
+  const { limitRequests, admitMessage } = limitAccounts(client, options.rateLimits ?? {})
   const server: ServerContext = {
     client,
     log,
+    admitMessage,
     heartbeat: options.heartbeat ?? EVENT_HEARTBEAT,
     longestStream: options.longestStream ?? LONGEST_EVENT_STREAM,
     closing: options.closing ?? new AbortController().signal,
@@ -87,6 +99,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
+  app.use(limitRequests)
   app.use('/threads/:threadId/*', guardThreads(server))
   app.use(limitBodies())
   addAgentsRoutes(app, server)

@@ -42,6 +42,7 @@ async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
 
   return {
     id: database.id,
+    clock: database.clock,
     async read(work) {
       assertOpen()
       return database.read(work)

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely, RawBuilder, Transaction } from 'kysely'
 import type { StoredEvent } from './event-rows.js'
 import type { BlobStore } from './files/blob-store.js'
 import type { Schema } from './schema.js'
@@ -14,6 +14,8 @@ export type Writer = Transaction<Schema>
 export interface Store {
   /** Made once, with the store. Threads carry it, and a worker refuses work of another store. */
   readonly id: string
+  /** Seconds since 1970, with fractions, by the one clock of the store: that of the database server, or of this machine. */
+  readonly clock: RawBuilder<number>
   /** Waits for no writer. Each statement sees what was committed when it began. */
   read<T>(work: (db: Reader) => Promise<T>): Promise<T>
   /**

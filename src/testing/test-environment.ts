@@ -26,7 +26,8 @@ import { createPriceList } from '../definitions/prices/model-prices.js'
 import { checkRegistry } from '../worker/create-worker.js'
 import { installTestLogging } from '../worker/logging.js'
 import { createAheadGate } from '../worker/ahead-gate.js'
-import { instanceEnv, policyOptions, threadWorkerOptions } from '../worker/worker-options.js'
+import { checkPricesOfBudgets } from '../worker/budget-prices.js'
+import { instanceEnv, policyOptions, runLimits, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv, ThreadOptions, ThreadWorker } from '../worker/worker-options.js'
 import { warnOfRegistry } from '../worker/worker-warnings.js'
 import { scriptedRegistry } from './scripted-registry.js'
@@ -34,6 +35,7 @@ import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
 import type { TestServerKind } from './test-server.js'
 import { Worker } from '../worker/temporal-worker.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { listWorkerAgents } from '../worker/worker-agents.js'
 import { threadBundler } from '../worker/workflow-bundle.js'
@@ -43,7 +45,10 @@ import { threadBundle } from './thread-bundle.js'
 export interface TestEnvironmentOptions<R extends Registry>
   extends
     Replacements<R>,
-    Pick<ThreadOptions, 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'prices'> {
+    Pick<
+      ThreadOptions,
+      'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets' | 'prices' | 'rateLimits'
+    > {
   /** The agents, prompts and tools under test, unchanged. */
   readonly registry: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
@@ -88,11 +93,13 @@ export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
 ): Promise<TestEnvironment<R>> {
   checkRegistry(options.registry)
-  const { failureText } = options
+  const { failureText, rateLimits } = options
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const registry = scriptedRegistry(options.registry, options)
   const [caps, prices] = [runCaps(options.limits, options.runAhead), createPriceList(options.prices)]
   const settings = { caps, prices, env: instanceEnv(options.env), ...policyOptions(options) }
+  checkPricesOfBudgets({ registry, budgets: options.budgets, prices })
   // The first server or worker of the process creates Temporal's Runtime.
   installTestLogging()
   const opened: (() => Promise<unknown>)[] = []
@@ -102,12 +109,7 @@ export async function createTestEnvironment<R extends Registry>(
   try {
     const folder = await mkdtemp(join(tmpdir(), 'everthread-test-'))
     opened.push(() => rm(folder, { recursive: true, force: true }))
-    const { secretKey = randomBytes(32).toString('base64') } = options
-    const place = {
-      ...{ database: join(folder, 'threads.db'), blobs: join(folder, 'blobs') },
-      ...options.store,
-      secretKey,
-    }
+    const place = placeIn(folder, options)
     const store = await shareStore(place)
     opened.push(() => store.close())
     const { server: given = 'time-skipping' } = options
@@ -117,7 +119,9 @@ export async function createTestEnvironment<R extends Registry>(
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
-    const thread = { registry, store, failureText, ...settings }
+    const { supportsTimeSkipping: skipsTime } = server
+    const limits = runLimits(rateLimits, () => store, { skipsTime })
+    const thread = { registry, store, failureText, ...settings, ...limits }
     let worker = await startTestWorker({ ...thread, temporal })
     opened.push(() => worker.stop())
     const { client } = server
@@ -127,7 +131,7 @@ export async function createTestEnvironment<R extends Registry>(
       taskQueue,
       store: place,
       continueAsNewEveryStep,
-      timeSkipping: server.supportsTimeSkipping,
+      timeSkipping: skipsTime,
     })
     opened.push(() => threads.close())
     return {
@@ -145,6 +149,16 @@ export async function createTestEnvironment<R extends Registry>(
     await close()
     throw error
   }
+}
+
+function placeIn(
+  folder: string,
+  {
+    store,
+    secretKey = randomBytes(32).toString('base64'),
+  }: Pick<TestEnvironmentOptions<Registry>, 'store' | 'secretKey'>,
+): StoreOptions {
+  return { database: join(folder, 'threads.db'), blobs: join(folder, 'blobs'), ...store, secretKey }
 }
 
 function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> {
@@ -265,7 +279,7 @@ async function nudgeUntilDone<T>(thread: ThreadHandle, work: () => Promise<T>): 
 
 interface TestWorkerOptions extends Pick<
   ThreadWorker,
-  'permissions' | 'permissionMode' | 'policy' | 'approval' | 'prices'
+  'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets' | 'prices' | 'rateLimits'
 > {
   readonly registry: Registry
   readonly store: Store

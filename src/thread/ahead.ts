@@ -103,11 +103,12 @@ function otherSide(side: Side): Side {
 }
 
 function packRun(run: Run, { activated }: ThreadControl, other: Side): AheadRun {
-  const { side, sideSteps, sessionTurns, turn, usage, truncatedAnswers, repeatedError } = run
+  const { side, sideSteps, sessionTurns, turn, usage, toolSteps, truncatedAnswers, repeatedError } = run
   const number = turn.kind === 'starting' ? (turn.wordless ? 1 : 0) : turn.hasText ? 3 : 2
   const { inputTokens, outputTokens, cachedInputTokens, cost } = usage
   const rare: AheadRun[5] = {
     ...(run.began === 'with_tool' && { withTool: true as const }),
+    ...(toolSteps !== undefined && { toolSteps }),
     ...(truncatedAnswers !== undefined && { truncatedAnswers }),
     ...(repeatedError !== null && { repeatedError }),
     ...(activated.includes(other) && { otherActive: true as const }),
@@ -140,7 +141,7 @@ function unpackRun(input: CallModelInput, packed: AheadRun): Run {
   const { run: number, step, plan, moved, trigger, activations, idleCalls } = input
   const [side, [a, b], sessionTurns, turn, [inputTokens, outputTokens, cachedInputTokens, cost], rare] =
     packed
-  const { withTool, truncatedAnswers, repeatedError } = rare ?? {}
+  const { withTool, toolSteps, truncatedAnswers, repeatedError } = rare ?? {}
   return {
     ...createRun({ number, trigger: trigger ?? '', stop: null }),
     side,
@@ -152,6 +153,7 @@ function unpackRun(input: CallModelInput, packed: AheadRun): Run {
     planning: plan !== null ? 'known' : moved === true ? 'moved' : 'unknown',
     turn: TURNS[turn] ?? { kind: 'starting', wordless: false },
     repeatedError: repeatedError ?? null,
+    ...(toolSteps !== undefined && { toolSteps }),
     ...(truncatedAnswers !== undefined && { truncatedAnswers }),
     ...(activations !== undefined && { activations }),
     ...(idleCalls !== undefined && { idleCalls }),

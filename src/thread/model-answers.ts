@@ -194,7 +194,7 @@ function applyStepAnswer(
   const { run, plan } = control
   if (run === null) return control
   const step = createStep(run, plan === null ? side : actualSide(plan, side), answer)
-  const counting: Run = { ...countStep(addUsage(run, answer.usage), step), planning: 'known' }
+  const counting: Run = { ...countStep(addUsage(run, answer.usage), step, plan?.caps), planning: 'known' }
   const stepping = { ...control, run: beginStep(counting, step) }
   return enforceStepBudget(applyOperations(stepping, answer.operations, now))
 }
@@ -323,10 +323,16 @@ function createStep(
   }
 }
 
-function countStep({ truncatedAnswers = 0, idleCalls: _before, ...run }: Run, step: Step): Run {
+function countStep(
+  { truncatedAnswers = 0, idleCalls: _before, ...run }: Run,
+  step: Step,
+  caps: Plan['caps'] | undefined,
+): Run {
   return {
     ...run,
     ...(step.truncated === true && { truncatedAnswers: truncatedAnswers + 1 }),
+    ...(caps?.toolIterations !== undefined &&
+      step.calls.length > 0 && { toolSteps: (run.toolSteps ?? 0) + 1 }),
     side: step.side,
     // A message made the other side act: its turn has no text yet.
     turn: step.side === run.side || run.turn.kind === 'starting' ? run.turn : { ...run.turn, hasText: false },

@@ -37,6 +37,8 @@ export interface Run {
   /** Model calls of the next step that found nothing to do: each is an operation of its own. Left out: none. */
   readonly idleCalls?: number
   readonly turn: Turn
+  /** Steps with tool calls, counted only where the plan has a cap for them; left out: none. */
+  readonly toolSteps?: number
   /** Truncated answers in a row, the last one included; left out: none. */
   readonly truncatedAnswers?: number
   readonly repeatedError: { readonly digest: string; readonly count: number } | null

@@ -87,6 +87,9 @@ function findCap(plan: Plan, run: Run, next: Side): StepVerdict | null {
   if (ended?.reason === 'repeated_tool_error') return ended
   if (cap !== null && run.sideSteps[next] >= cap)
     return { kind: 'end', reason: 'max_steps', sessionCall: null }
+  const { toolIterations } = plan.caps
+  if (toolIterations !== undefined && (run.toolSteps ?? 0) >= toolIterations)
+    return { kind: 'end', reason: 'max_steps', sessionCall: null }
   return ended
 }
 

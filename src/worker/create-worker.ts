@@ -3,7 +3,9 @@ import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
+import { checkPricesOfBudgets } from './budget-prices.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
@@ -13,7 +15,13 @@ import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import {
+  instanceEnv,
+  policyOptions,
+  runLimits,
+  temporalOptions,
+  threadWorkerOptions,
+} from './worker-options.js'
 import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
@@ -40,11 +48,13 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     policy,
     approval,
     budgets,
+    rateLimits,
     workflows = true,
     ...given
   } = options
   checkRegistry(registry)
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const temporal = temporalOptions(given)
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
@@ -52,6 +62,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const priceList = createPriceList(prices)
   const values = instanceEnv(env)
   const judging = policyOptions({ permissions, permissionMode, policy, approval, budgets })
+  checkPricesOfBudgets({ registry, budgets, prices: priceList })
   if (temporal.workflowBundle !== undefined) checkWorkflowBundle(temporal.workflowBundle)
   warnOfRegistry(registry)
   warnOfRules(registry, permissions)
@@ -62,7 +73,11 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     const target = temporal.connection === undefined ? await connectToTemporal() : null
     if (target !== null) warnOfRemoteTemporal(target.address, storeLocation(location ?? {}).database)
     return await createConnected(
-      { registry, store, caps, prices: priceList, env: values, failureText, ...judging, workflows },
+      {
+        ...{ registry, store, caps, prices: priceList, env: values, failureText, workflows },
+        ...judging,
+        ...runLimits(rateLimits, () => store),
+      },
       temporal,
       target,
     )

@@ -20,6 +20,13 @@ test("a user's activities stay, and ours are named apart", () => {
   expect(added.every((name) => name.startsWith('thread.'))).toBe(true)
 })
 
+test('limits of accounts need no store before the worker runs, and wrong ones are refused', () => {
+  const limited = new EverthreadPlugin({ registry: emptyRegistry, rateLimits: { tokensPerMinute: 1 } })
+  expect(() => limited.configureWorker({ taskQueue: 'orders' })).not.toThrow()
+  const wrong = { tokensPerMinute: Number.NaN }
+  expect(() => new EverthreadPlugin({ registry: emptyRegistry, rateLimits: wrong })).toThrow(ConfigError)
+})
+
 test('our knobs hold only where the user set none', () => {
   expect(configured({})).toMatchObject(WORKER_KNOBS)
   expect(configured({ shutdownGraceTime: undefined })).toMatchObject(WORKER_KNOBS)

@@ -6,11 +6,19 @@ import type { Store } from '../store/store.js'
 import { checkRegistry } from './create-worker.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
+import { checkRateLimits } from '../policy/rate-limits.js'
 import { withoutUndefined } from '../protocol/values.js'
+import { checkPricesOfBudgets } from './budget-prices.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
-import { instanceEnv, policyOptions, temporalOptions, threadWorkerOptions } from './worker-options.js'
+import {
+  instanceEnv,
+  policyOptions,
+  runLimits,
+  temporalOptions,
+  threadWorkerOptions,
+} from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
 import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
@@ -67,27 +75,35 @@ function createThreadWorker({
   runAhead,
   failureText,
   prices,
+  rateLimits,
   workflows = true,
   ...judging
 }: ThreadOptions): RunningThreadWorker {
   checkRegistry(registry)
   checkFailureText(failureText)
+  checkRateLimits(rateLimits)
   const values = instanceEnv(env)
   const judged = policyOptions(judging)
+  const priceList = createPriceList(prices)
+  checkPricesOfBudgets({ registry, budgets: judged.budgets, prices: priceList })
   const gate = createAheadGate()
   let opened: Store | undefined
+  const openedStore = (): Store => {
+    if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
+    return opened
+  }
   return {
     registry,
     caps: runCaps(limits, runAhead),
-    prices: createPriceList(prices),
+    prices: priceList,
     env: values,
     failureText,
     ...judged,
     mayRunAhead: gate.mayRunAhead,
     workflows,
+    ...runLimits(rateLimits, openedStore),
     get store() {
-      if (opened === undefined) throw new Error('Expected an activity while its worker runs, got one before.')
-      return opened
+      return openedStore()
     },
     async run(worker, work) {
       gate.watch(worker)

@@ -15,11 +15,15 @@ import type { Budgets } from '../policy/budget.js'
 import { permissionModeProblem } from '../policy/judge.js'
 import type { PermissionMode } from '../policy/judge.js'
 import { permissionsProblem } from '../policy/permissions.js'
+import type { RateLimits } from '../policy/rate-limits.js'
+import { createRollingClock } from '../policy/rolling-window.js'
+import type { RollingClock } from '../policy/rolling-window.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { PriceList } from '../definitions/prices/defined-prices.js'
 import type { GivenPrices } from '../definitions/prices/model-prices.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
+import type { Millis } from '../protocol/time.js'
 import { variableNameProblem, variableValueProblem, withoutUndefined } from '../protocol/values.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
@@ -29,7 +33,7 @@ import { codeName, workflowBundleOptions } from './workflow-bundle.js'
 
 export interface ThreadWorker extends Pick<
   ActivityDependencies,
-  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets'
+  'mayRunAhead' | 'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets' | 'rateLimits'
 > {
   readonly registry: Registry
   readonly store: Store
@@ -109,6 +113,26 @@ export function policyOptions({
   return withoutUndefined({ permissions, permissionMode, policy, approval, budgets })
 }
 
+interface RunLimitsOptions {
+  /** The server of a test skips time, and the clock of the store does not: the time of the workflow counts. @default false */
+  readonly skipsTime?: boolean
+}
+
+/** The limits of accounts with which a worker runs threads of this store. */
+export function runLimits(
+  limits: RateLimits | undefined,
+  store: () => Store,
+  { skipsTime = false }: RunLimitsOptions = {},
+): Pick<ThreadWorker, 'rateLimits'> {
+  if (limits === undefined) return {}
+  const clock = createRollingClock()
+  return { rateLimits: { limits, store, clock: (now) => (skipsTime ? skippedClock(now) : clock) } }
+}
+
+function skippedClock(now: Millis): RollingClock {
+  return { read: (at) => ({ at: Math.max(at, now / 1000), unmoved: [], isSteady: true }) }
+}
+
 /** The settings in which a worker of threads differs from Temporal's defaults; a user's own setting overrides each. */
 export const WORKER_KNOBS = {
   /** How long a thread stalls when its worker dies; 10 s by default. */
@@ -160,7 +184,10 @@ export interface ThreadOptions {
   readonly store?: StoreOptions
   /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */
   readonly env?: InstanceEnv
-  /** Hard caps above the limits of agents. @default 250 steps a run, 100 session turns, 8 equal tool errors */
+  /**
+   * Hard caps above the limits of agents. `toolIterations` are steps with tool calls in one run, which ends with `max_steps` then.
+   * @default 250 steps a run, 100 session turns, 8 equal tool errors
+   */
   readonly limits?: Partial<Omit<RunCaps, 'stepsPerActivity'>>
   /**
    * True: one activity does up to 10 steps of a run, model calls and function tools, one after another; a number: so many. A step
@@ -192,6 +219,11 @@ export interface ThreadOptions {
   readonly permissionMode?: PermissionMode
   /** A function that judges each call by its arguments, as `definePolicy` declares it. */
   readonly policy?: Policy
+  /**
+   * What each account may use in a minute, over all workers: a run above a limit waits. Of a worker's count tokens and tool calls;
+   * `serveThreads` takes the others. `DEFAULT_RATE_LIMITS` switches all of them on. @default none
+   */
+  readonly rateLimits?: RateLimits
   /** Who may answer requests for an approval, and until when, for all tools: the rule of a tool can make it stricter. */
   readonly approval?: ApprovalRule
   /**

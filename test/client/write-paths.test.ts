@@ -177,7 +177,7 @@ const TABLES = {
     variables: true,
     boundaries: true,
   },
-  ...{ agents: true, stops: true, owner_permissions: true },
+  ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
   ...{ owner_budgets: true, spending: true, charges: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 

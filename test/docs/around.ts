@@ -74,6 +74,7 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     },
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
   },
+  limits: { 'agents.ts': { before: SUPPORT } },
   'asking-people': {
     'agents.ts': {
       before: REFUND,
@@ -117,6 +118,16 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
   },
   models: { 'agents.ts': { before: SUPPORT } },
   costs: { 'agents.ts': { before: SUPPORT } },
+  budgets: {
+    'agents.ts': {
+      before: `
+import { openai } from '@ai-sdk/openai'
+import { defineModel, definePrompt } from 'everthread'
+const chat = defineModel({ name: 'chat', provider: openai, model: 'gpt-5-mini' })
+const research = definePrompt({ name: 'research', toolDescription: 'Researches', model: 'chat', prompt: 'You research.' })
+`,
+    },
+  },
   'other-languages': { 'agents.ts': { before: SUPPORT } },
   'own-workflows': { 'agents.ts': { before: SUPPORT } },
   'policy-in-use': { 'agents.ts': { before: SUPPORT } },

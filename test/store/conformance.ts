@@ -12,6 +12,7 @@ import { messageConformance } from './conformance/messages.js'
 import { operationConformance } from './conformance/operations.js'
 import { budgetConformance } from './conformance/budgets.js'
 import { permissionConformance } from './conformance/permissions.js'
+import { rateWindowConformance } from './conformance/rate-windows.js'
 import { recordConformance } from './conformance/records.js'
 import { remoteCallConformance } from './conformance/remote-calls.js'
 import { removalConformance } from './conformance/removals.js'
@@ -53,6 +54,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('what threads have used', () => usageConformance(withStore))
   describe('rules of accounts, users and runs', () => permissionConformance(withStore))
   describe('budgets', () => budgetConformance(withStore))
+  describe('limits of accounts', () => rateWindowConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore, sideBySide))
   describe('watching', () => watchConformance(withStore))
   describe('files', () => fileConformance(withStore))

@@ -48,6 +48,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+test('processes share a limit, and get exactly as many uses as it allows', async () => {
+  const store = await open()
+  await Promise.all(['a', 'b'].map((name) => start('take', name, '80', '100').ended()))
+  const got = await store.read((db) => db.selectFrom('thread_values').select('value').execute())
+  expect(got.reduce((sum, { value }) => sum + Number(value), 0)).toBe(100)
+  expect(got).toHaveLength(2)
+})
+
 test('processes write one thread side by side, without gaps', async () => {
   const store = await open()
   await makeThread(store, 't')

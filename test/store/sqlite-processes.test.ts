@@ -53,6 +53,14 @@ test('two processes write without gaps or doubles', async () => {
   expect(new Set(transcript.map((message) => message.id)).size).toBe(300)
 })
 
+test('processes share a limit, and get exactly as many uses as it allows', async () => {
+  const store = await open()
+  await Promise.all(['a', 'b'].map((name) => start('take', name, '80', '100').ended()))
+  const got = await store.read((db) => db.selectFrom('thread_values').select('value').execute())
+  expect(got.reduce((sum, { value }) => sum + Number(value), 0)).toBe(100)
+  expect(got).toHaveLength(2)
+})
+
 test('a commit by another process tells who watches', async () => {
   const store = await open()
   await makeThread(store, 't')

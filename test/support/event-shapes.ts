@@ -173,6 +173,7 @@ const WRITTEN = {
   'effect.completed': z.strictObject(effect),
   'effect.failed': z.strictObject({ ...effect, code: z.enum(effectCodes), errorId: text }),
   'effect.removed': z.strictObject(effect),
+  'limit.changed': z.strictObject({ limit: text, state: z.literal('exhausted'), until: count }),
   'hook.started': z.strictObject({ hook: text, point: text, timeout: count }),
   'hook.completed': z.strictObject({
     ...{ hook: text, point: text, duration: count },

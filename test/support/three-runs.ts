@@ -31,7 +31,7 @@ export interface Desk extends ModeEnvironment<WorkflowDesk> {
 /** Runs a suite of tests of single threads three times. */
 export function threeRuns(
   suite: (desk: Desk) => void,
-  options: Pick<ModeOptions<WorkflowDesk>, 'limits' | 'restarts' | 'runAhead'> = {},
+  options: Pick<ModeOptions<WorkflowDesk>, 'limits' | 'restarts' | 'runAhead' | 'rateLimits'> = {},
 ): void {
   const { models, tools, script } = createThreadScripts()
   threeModes({ registry: workflowDesk, models, tools, ...options }, (environment) => {

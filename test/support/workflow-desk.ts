@@ -152,6 +152,7 @@ export const workflowDesk = registry({
     defineAgent({ name: 'reader', sideA: { prompt: 'reader' } }),
     defineAgent({ name: 'courier', sideA: { prompt: 'courier' } }),
     defineAgent({ name: 'capped', sideA: { prompt: 'clerk', maxSteps: 3 } }),
+    defineAgent({ name: 'brief', sideA: { prompt: 'clerk' }, maxToolIterations: 3 }),
     defineAgent({
       name: 'closer',
       sideA: {

@@ -122,6 +122,8 @@ test('prices that are no numbers are refused before anything starts', async () =
 
 test('limits that are no counts are refused before anything starts', async () => {
   expect(await failureOf({ limits: { stepsPerRun: -1 } })).toSatisfy(ConfigError.isInstance)
+  expect(await failureOf({ limits: { toolIterations: 0 } })).toSatisfy(ConfigError.isInstance)
+  expect(await failureOf({ rateLimits: { tokensPerMinute: 0 } })).toSatisfy(ConfigError.isInstance)
 })
 
 test('env that is no variable is refused, and its value not shown', async () => {

@@ -12,6 +12,7 @@ import type { CallModelAnswer } from '../../protocol/activities.js'
 import type { ActivityDependencies } from '../activity.js'
 import { readScheduledTime } from '../temporal-activity.js'
 import type { ModelStep } from '../turn/model-step.js'
+import { pricesOf } from '../turn/request-log.js'
 import { endChargeOf } from '../../store/budgets/charges.js'
 import { chargeCall } from './charge.js'
 import type { OverBudget } from './charge.js'
@@ -79,12 +80,16 @@ function answerOf({ input, log }: ModelStep): ModelStep['input']['response'] {
 type Asking = Pick<Requesting, 'model' | 'options' | 'tokens'> & { readonly isStep: boolean }
 
 function needOf(content: ModelContent | undefined, { model, options, tokens, isStep }: Asking) {
-  const { inputPrice = null, outputPrice = null } = content ?? {}
+  const inputTokens = Math.max(1, tokens + LINE_TOKENS)
+  const { longInput, ...base } = pricesOf(content)
+  // The estimate may be too low: the dearer price is held in time.
+  const isLong = longInput !== undefined && inputTokens * 1.25 > longInput.above
+  const { inputPrice, outputPrice } = isLong ? longInput : base
   return {
     kind: 'model',
     isStep,
     model,
-    inputTokens: Math.max(1, tokens + LINE_TOKENS),
+    inputTokens,
     maxOutputTokens: options.maxOutputTokens ?? null,
     prices: { input: inputPrice, output: outputPrice },
   } as const

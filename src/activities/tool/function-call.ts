@@ -43,6 +43,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { askRunEnd, endsRun, refusalRow } from '../hooks/run-end-hooks.js'
 import { TooManyOperations, assertFitting, commit, finish, isStillHeld } from '../operation.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
+import { countTokens, waitForToolCall } from '../rate-limits.js'
 import { log } from '../temporal-activity.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
@@ -86,6 +87,8 @@ export async function executeFunction(
 ): Promise<ExecuteToolAnswer> {
   const { store } = dependencies
   const { input, row, tool, hooks } = calling
+  const limited = await waitForToolCall(dependencies, input, calling.operation)
+  if (limited !== null) return limited
   const given = await argumentsToRun(store, input, row)
   const parsed = parseToolArguments(tool, given.arguments)
   const { remote } = tool
@@ -114,7 +117,11 @@ export async function executeFunction(
   }
   if (isEnded) return commitResult(store, call, externalEndResult(false), { hooks })
   if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
-  return runTool(dependencies, { ...calling, call, args: parsed.args })
+  return countTokens(
+    dependencies,
+    input,
+    await runTool(dependencies, { ...calling, call, args: parsed.args }),
+  )
 }
 
 interface Refused {

@@ -27,6 +27,7 @@ import { stepBatch } from '../hooks/step-batch.js'
 import { begin, commit, finish, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
 import { loadPlan, planOfStep } from '../plan-content.js'
+import { countTokens, waitForTokens } from '../rate-limits.js'
 import { promptNamed, promptOf } from '../../definitions/plan/plan-content.js'
 import { microseconds, stepScope } from '../scope.js'
 import { Context } from '../temporal-activity.js'
@@ -228,6 +229,8 @@ async function callProviders(
       failures: [missingModelFailure(prompt.model)],
       routing: describeChoice(route, { selected: null, repeats: false, failures: [], request: null }),
     })
+  const limited = await waitForTokens(dependencies, step)
+  if (limited !== null) return limited
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const build = (model: string, cuts: number) =>
@@ -235,7 +238,7 @@ async function callProviders(
   const reply = await streamAnswer(dependencies, { step, route, build, signal })
   const answer = await commitReply(dependencies, step, reply)
   await endCharge(dependencies, step, answer)
-  return answer
+  return countTokens(dependencies, input, answer)
 }
 
 /** Calls the models, and streams the text of the answer into the store. */

@@ -2,6 +2,8 @@ import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { sweepBusySessions } from '../../store/limits/busy-sessions.js'
+import { sweepRateWindows } from '../../store/limits/rate-windows.js'
 import {
   listClosedTrees,
   closedTreeSize,
@@ -53,6 +55,11 @@ export async function sweepThreads(
   const store = await context.store()
   const trees = await sweepTrees(context, { before, dryRun })
   const sweep = { before, dryRun }
+  // Counters, and no content: they are neither counted nor kept.
+  if (!dryRun) {
+    await sweepRateWindows(store)
+    await sweepBusySessions(store)
+  }
   return {
     ...trees,
     blobs: await sweepBlobs(store, { before: Date.now() - LIMITS.blobGrace, dryRun }),

@@ -169,7 +169,7 @@ const agentShape = z.strictObject({
   type: z.enum(['ai_human', 'dual_ai']).optional(),
   sideA: side,
   sideB: side.optional(),
-  maxSessionTurns: count.optional(),
+  ...{ maxSessionTurns: count.optional(), maxToolIterations: count.optional() },
   providerPatience: z.int().nonnegative().optional(),
   runAhead: z.union([z.boolean(), z.int().min(2)]).optional(),
   permissions: z.unknown().superRefine(by(permissionsProblem)).optional(),

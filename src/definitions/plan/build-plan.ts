@@ -17,7 +17,7 @@ import { promptContent } from './prompt-content.js'
 
 const plans = new WeakMap<Registry, WeakMap<PriceList, Map<string, PlanContent>>>()
 
-const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors'] as const
+const CAPS = ['stepsPerRun', 'sessionTurns', 'repeatedToolErrors', 'toolIterations'] as const
 
 /**
  * The hard caps of a worker: its own limits, and the defaults for those that it does not set.
@@ -37,6 +37,7 @@ export function runCaps(
   if (problems.length > 0) throw new ConfigError(problems)
   return {
     ...stepsAhead(runAhead),
+    ...(limits.toolIterations === undefined ? {} : { toolIterations: limits.toolIterations }),
     stepsPerRun: limits.stepsPerRun ?? LIMITS.stepsPerRun,
     sessionTurns: limits.sessionTurns ?? LIMITS.sessionTurns,
     repeatedToolErrors: limits.repeatedToolErrors ?? LIMITS.repeatedToolErrors,
@@ -48,10 +49,15 @@ function stepsAhead(runAhead: RunAhead): Pick<RunCaps, 'stepsPerActivity'> {
   return { stepsPerActivity: runAhead === true ? LIMITS.stepsPerActivity : runAhead }
 }
 
-/** The caps of an agent, which may say by itself whether it runs ahead. */
-function capsOf({ runAhead }: AgentDefinition, { stepsPerActivity, ...caps }: RunCaps): RunCaps {
-  if (runAhead !== undefined) return { ...caps, ...stepsAhead(runAhead) }
-  return stepsPerActivity === undefined ? caps : { ...caps, stepsPerActivity }
+/** The caps of an agent, which may say by itself whether it runs ahead, and lower the number of tool iterations. */
+function capsOf(
+  { runAhead, maxToolIterations }: AgentDefinition,
+  { stepsPerActivity, toolIterations, ...caps }: RunCaps,
+): RunCaps {
+  const most = Math.min(toolIterations ?? Infinity, maxToolIterations ?? Infinity)
+  const capped = most === Infinity ? caps : { ...caps, toolIterations: most }
+  if (runAhead !== undefined) return { ...capped, ...stepsAhead(runAhead) }
+  return stepsPerActivity === undefined ? capped : { ...capped, stepsPerActivity }
 }
 
 /** What a worker adds to its definitions. */

@@ -57,7 +57,7 @@ const send = createRoute({
 })
 
 /** Adds the routes that list the messages of a thread and send it one. */
-export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addMessagesRoutes(app: ThreadApp, { client, admitMessage }: ServerContext): void {
   app.openapi(list, async (context) => {
     const { threadId } = context.req.valid('param')
     return context.json(
@@ -71,8 +71,9 @@ export function addMessagesRoutes(app: ThreadApp, { client }: ServerContext): vo
     context.set('keyless', repeated === undefined)
     const id = repeated === undefined ? {} : { id: messageIdOfKey(threadId, repeated) }
     // The schema has checked the fields, and the client checks them again.
-    const { messageId } = await nameKeyInConflicts(repeated, () =>
-      client.get(threadId).send({ ...message, ...id } as NewMessage),
+    const send = () => client.get(threadId).send({ ...message, ...id } as NewMessage)
+    const { messageId } = await admitMessage(context.get('caller'), threadId, () =>
+      nameKeyInConflicts(repeated, send),
     )
     return context.json({ messageId }, 202)
   })

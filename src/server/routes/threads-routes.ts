@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { CreateThread } from '../../client/create-thread.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
@@ -107,16 +108,18 @@ const read = createRoute({
 })
 
 /** Adds the routes that create, list and read threads. */
-export function addThreadsRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addThreadsRoutes(app: ThreadApp, { client, admitMessage }: ServerContext): void {
   app.openapi(create, async (context) => {
     const body = context.req.valid('json')
-    const given = ownBody(body, context.get('caller'))
+    const caller = context.get('caller')
+    const given = ownBody(body, caller)
+    const { id = randomUUID(), message } = given
     context.set('keyless', given.id === undefined)
     // A wrong configuration of Temporal is no fault of the caller, and must be found before a row is written.
     void client.temporal
-    const { threadId } = await nameKeyInConflicts(body.key, () =>
-      answerConfigErrors(client, () => client.create(given)),
-    )
+    const make = () =>
+      nameKeyInConflicts(body.key, () => answerConfigErrors(client, () => client.create({ ...given, id })))
+    const { threadId } = message === undefined ? await make() : await admitMessage(caller, id, make)
     return context.json(await readThread(threadId), 201)
   })
   app.openapi(list, async (context) => {

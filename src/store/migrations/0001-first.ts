@@ -405,6 +405,14 @@ const TABLES: Readonly<Record<string, Table>> = {
     },
     key: ['thread_id'],
   },
+  rate_windows: {
+    columns: { account: 'text', kind: 'text', session: 'text', counts: 'text', updated_at: 'big' },
+    key: ['account', 'kind', 'session'],
+  },
+  busy_sessions: {
+    columns: { account: 'text', thread_id: 'text', entering: 'int', entered_at: 'big' },
+    key: ['account', 'thread_id'],
+  },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
@@ -413,7 +421,10 @@ const TABLES: Readonly<Record<string, Table>> = {
  * The fill factor, in percent, of tables whose rows a step updates: without room in its page an updated row moves to another
  * page, which writes to every index of the table (docs/decisions/0043).
  */
-const FILLED = { threads: 50, operations: 70, tool_calls: 70, runs: 70, children: 70 } as const
+const FILLED = {
+  ...{ threads: 50, operations: 70, tool_calls: 70, runs: 70, children: 70 },
+  rate_windows: 50,
+} as const
 
 /** The first schema: tables, keys and the indexes that the reads of `src/store` use. */
 export async function createFirstSchema(db: SchemaChanger): Promise<void> {

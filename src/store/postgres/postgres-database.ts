@@ -89,6 +89,8 @@ export async function openPostgres(
   }
   return {
     id,
+    // Not of the beginning of the transaction: one that waited would be behind the one that it waited for.
+    clock: sql<number>`extract(epoch from clock_timestamp())::float8`,
     read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
     write: (work) => announce(transact(work)),
     writeLocked: (work) => announce(transactLocked(work)),

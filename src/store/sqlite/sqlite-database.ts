@@ -59,6 +59,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
     const commits = watchSqlite(reading)
     return {
       id,
+      clock: sql<number>`unixepoch('subsec')`,
       read: (work) => withStoreErrors(path, () => work(reader)),
       write,
       // One transaction writes at a time.

@@ -83,6 +83,7 @@ const OWNED = {
   boundaries: 'id',
   errors: 'id',
   thread_tags: 'tag',
+  busy_sessions: 'account',
 } as const
 
 /** The closing time of a tree whose deletion has begun: before all others, so that the next sweep finds it first. */

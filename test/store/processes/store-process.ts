@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { anyFact } from '../../support/any-fact.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
+import { openRateWindows } from '../../../src/store/limits/rate-windows.js'
 import { openStore, prepareStore } from '../../../src/store/open-store.js'
 import type { StoreOptions } from '../../../src/store/store-location.js'
 import type { Writer } from '../../../src/store/store.js'
@@ -15,6 +16,7 @@ if (job === 'append') await appendMany(options[0] ?? '', Number(options[1]))
 if (job === 'hold') await hold(Number(options[0]))
 if (job === 'hang') await hang()
 if (job === 'upload') await upload()
+if (job === 'take') await takeMany(options[0] ?? '', Number(options[1]), Number(options[2]))
 await store.close()
 
 /** `count` transactions of a message and two events each. */
@@ -28,6 +30,21 @@ async function hold(milliseconds: number): Promise<void> {
     process.stdout.write('holding\n')
     await delay(milliseconds)
   })
+}
+
+/** Takes `uses` of a limit, eight at once, and stores how many it got. */
+async function takeMany(name: string, uses: number, limit: number): Promise<void> {
+  const window = { account: 'acme', kind: 'requestsPerMinute' } as const
+  const windows = openRateWindows(store)
+  let got = 0
+  for (let begun = 0; begun < uses; begun += 8) {
+    const taken = Array.from({ length: Math.min(8, uses - begun) }, () => windows.take(window, limit))
+    got += (await Promise.all(taken)).filter(({ kind }) => kind === 'allowed').length
+  }
+  const value = JSON.stringify(got)
+  await store.write((tx) =>
+    tx.insertInto('thread_values').values({ thread_id: 't', key: name, value }).execute(),
+  )
 }
 
 /** Writes, and never commits. */

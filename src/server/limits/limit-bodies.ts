@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { LIMITS } from '../protocol/limits.js'
-import { ProblemError } from './error-response.js'
-import type { ServerEnv, ThreadContext } from './server-context.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { ProblemError } from '../error-response.js'
+import type { ServerEnv, ThreadContext } from '../server-context.js'
 
 /** A request that carries a few words at most. */
 const SMALL_REQUEST_BYTES = 16 * 1024

@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { ConfigError } from '../protocol/errors.js'
-import { ProblemError } from './error-response.js'
-import type { ServerEnv, ThreadContext } from './server-context.js'
+import { ConfigError } from '../../protocol/errors.js'
+import { ProblemError, REMAINING } from '../error-response.js'
+import type { ServerEnv, ThreadContext } from '../server-context.js'
 
 /**
  * How many requests each token may make. Each process counts by itself, so several processes allow that many each. Tokens of
@@ -52,7 +52,7 @@ export function countRates({ requests, seconds }: RateLimit): RateCounter {
           429,
           'rate_limited',
           `Expected at most ${requests} requests in ${seconds} seconds, got another one: wait ${wait} s.`,
-          { 'Retry-After': String(wait) },
+          { 'Retry-After': String(wait), [REMAINING]: '0' },
         )
       }
     },
