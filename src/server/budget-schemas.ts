@@ -56,14 +56,3 @@ export const budgetState = z
     used: z.object(numbers).openapi({ description: 'Of the same limits.' }),
   })
   .openapi('BudgetState')
-
-/** What a request for more budget is about. */
-export const exceeded = {
-  ...subject,
-  limit: z.enum([
-    ...(['maxSteps', 'maxModelCalls', 'maxToolCalls', 'maxRuntimeSeconds'] as const),
-    ...(['maxInputTokens', 'maxOutputTokens', 'maxCost'] as const),
-  ]),
-  most: z.number(),
-  used: z.number(),
-}

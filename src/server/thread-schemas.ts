@@ -1,7 +1,7 @@
 /** The OpenAPI schemas of what a thread does, asks, has decided and may call. */
 import { z } from '@hono/zod-openapi'
 import type { ThreadTree } from '../client/lists/thread-tree.js'
-import { exceeded } from './budget-schemas.js'
+import { budgetState } from './budget-schemas.js'
 import { microseconds, fields } from './schemas.js'
 
 const next = z
@@ -204,9 +204,13 @@ const variables = z.object({
   child: z.string().optional().openapi({ description: 'The subagent that starts with the answer.' }),
 })
 
+const { scope, period, limits } = budgetState.shape
+
 const budget = z.object({
   ...asked,
-  ...{ kind: z.literal('budget'), ...exceeded, approvers: approvers.optional() },
+  kind: z.literal('budget'),
+  ...{ scope, period, limit: limits.keyof(), most: z.number(), used: z.number() },
+  approvers: approvers.optional(),
 })
 
 /** A request that waits for an answer. */
