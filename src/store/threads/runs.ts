@@ -237,9 +237,10 @@ export async function listWorkingThreads(db: Reader): Promise<readonly string[]>
         .selectFrom('threads')
         .select('threads.id as id')
         .where('threads.closed_at', 'is', null)
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('messages')
+        .where((where) =>
+          where.exists(
+            where
+              .selectFrom('messages')
               .select('messages.id')
               .whereRef('messages.thread_id', '=', 'threads.id')
               .where('messages.position', 'is', null)
