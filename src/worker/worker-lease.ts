@@ -8,10 +8,12 @@
  * Invariant: only activities that Temporal itself has with the identity of the dead worker are given back.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common'
 import type { Worker } from '@temporalio/worker'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import { failure } from '../protocol/failures.js'
+import { isObject } from '../protocol/values.js'
 import type { Store } from '../store/store.js'
 import { listWorkingThreads } from '../store/threads/runs.js'
 import { countBeat, listWorkers, removeWorker, takeDeadWorker } from '../store/workers.js'
@@ -20,10 +22,7 @@ import { Runtime } from './temporal-worker.js'
 
 const BEAT = 2_000
 
-/**
- * A worker is dead after so many looks without a beat of it: 14 s. They are counted, because while the store is unavailable nobody
- * beats and nobody looks.
- */
+/** A worker is dead when the count is so far ahead of it: no beat of it for 12 s at least. */
 const MISSED_BEATS = 7
 
 /** Threads that are looked at in Temporal at a time. */
@@ -32,68 +31,116 @@ const AT_A_TIME = 20
 /** Of Temporal's `PendingActivityState`, whose enum is in a package that workers do not load. */
 const STARTED = 2
 
+/** Of gRPC: deadline exceeded, resource exhausted, unavailable. */
+const PASSING: ReadonlySet<unknown> = new Set([4, 8, 14])
+
 /** Beats while `work` runs, and gives back what dead workers of the same store had. */
 export async function withLease(store: Store, worker: Worker, work: () => Promise<void>): Promise<void> {
   const self = { id: randomUUID(), identity: worker.options.identity }
-  const findDead = createObserver()
-  const released = new Set<Promise<void>>()
-  let timer: NodeJS.Timeout | undefined
-  let ended = false
+  /** Dead workers that this one has taken, by id. */
+  const held = new Map<string, Promise<void>>()
+  const ending = new AbortController()
+  const { signal } = ending
 
   async function beat(): Promise<void> {
     try {
-      await store.write((tx) => countBeat(tx, self))
       const workers = await store.read(listWorkers)
-      for (const dead of findDead(workers.filter(({ id }) => id !== self.id))) {
+      const beats = nextBeat(workers, self.id)
+      await store.write((tx) => countBeat(tx, { ...self, beats }, [...held.keys()]))
+      for (const dead of deadWorkers(workers, beats)) {
+        if (dead.id === self.id || held.has(dead.id)) continue
+        if (!(await store.write((tx) => takeDeadWorker(tx, dead, beats)))) continue
         const isSeen = workers.some(({ id, identity }) => id !== dead.id && identity === dead.identity)
-        if (!(await store.write((tx) => takeDeadWorker(tx, dead))) || isSeen) continue
         // Not awaited: a thousand threads take longer than a beat.
-        const release = releaseActivities(store, worker, dead.identity).catch(() => undefined)
-        released.add(release)
-        void release.finally(() => released.delete(release))
+        const given = isSeen ? forget(dead) : giveBack(dead)
+        held.set(
+          dead.id,
+          given.catch(() => undefined).finally(() => held.delete(dead.id)),
+        )
       }
     } catch {
       // The store or Temporal is unavailable: the next beat tries again, and the heartbeat timeout holds in any case.
     }
-    if (!ended) timer = setTimeout(() => void (beating = beat()), BEAT)
   }
 
-  let beating = beat()
+  async function beatOn(): Promise<void> {
+    do await beat()
+    while (await paused(signal))
+  }
+
+  /** Its row stays until all is given back: if this worker dies meanwhile, another one takes it. */
+  async function giveBack(dead: WorkerRow): Promise<void> {
+    let released = 0
+    do {
+      const { count, isAll } = await releaseActivities(store, worker, dead.identity)
+      released += count
+      if (!isAll) continue
+      await forget(dead)
+      const what = `Worker ${dead.identity} of this store has died. ${released} of its activities are given to other workers.`
+      Runtime.instance().logger.warn(what)
+      return
+    } while (await paused(signal))
+  }
+
+  async function forget({ id }: WorkerRow): Promise<void> {
+    await store.write((tx) => removeWorker(tx, id))
+  }
+
+  const beating = beatOn()
   try {
     await work()
   } finally {
-    ended = true
-    clearTimeout(timer)
-    await Promise.all([beating, ...released])
+    ending.abort()
+    await Promise.all([beating, ...held.values()])
     await store.write((tx) => removeWorker(tx, self.id)).catch(() => undefined)
   }
 }
 
-/** Returns a function that takes the rows of a look and returns those that have missed too many beats. */
-export function createObserver(): (workers: readonly WorkerRow[]) => readonly WorkerRow[] {
-  let known: ReadonlyMap<string, { readonly beats: number; readonly missed: number }> = new Map()
-  return (workers) => {
-    known = new Map(
-      workers.map(({ id, beats }) => {
-        const before = known.get(id)
-        return [id, { beats, missed: before?.beats === beats ? before.missed + 1 : 0 }]
-      }),
-    )
-    return workers.filter(({ id }) => (known.get(id)?.missed ?? 0) >= MISSED_BEATS)
-  }
+/** Waits for the time of a beat. Returns false if the worker ends. */
+async function paused(signal: AbortSignal): Promise<boolean> {
+  return delay(BEAT, true, { signal }).catch(() => false)
 }
 
+/**
+ * The count that a worker comes to with its next beat: its own plus one, or the highest of all if that is more. So the count is one
+ * for all workers, and goes on by one in the time of a beat at most, however many there are: who takes it further has had it for
+ * that time. It stands still while the store is unavailable. A new worker begins with it, and knows at once who is behind.
+ */
+export function nextBeat(workers: readonly WorkerRow[], id: string): number {
+  return Math.max(1, ...workers.map((row) => (row.id === id ? row.beats + 1 : row.beats)))
+}
+
+/** Those that have missed too many beats at that count. */
+export function deadWorkers(workers: readonly WorkerRow[], count: number): readonly WorkerRow[] {
+  return workers.filter(({ beats }) => count - beats >= MISSED_BEATS)
+}
+
+interface Released {
+  readonly count: number
+  /** False: the store or Temporal was unavailable for some, and all are to be looked at again. */
+  readonly isAll: boolean
+}
+
+const NONE: Released = { count: 0, isAll: true }
+const UNAVAILABLE: Released = { count: 0, isAll: false }
+
 /** Fails the activities that Temporal has with that identity, so that it schedules their next attempts at once. */
-async function releaseActivities(store: Store, worker: Worker, identity: string): Promise<void> {
-  const threadIds = await store.read(listWorkingThreads)
-  let count = 0
+async function releaseActivities(store: Store, worker: Worker, identity: string): Promise<Released> {
+  const threadIds = await store.read(listWorkingThreads).catch(() => null)
+  if (threadIds === null) return UNAVAILABLE
+  let all = NONE
   for (let at = 0; at < threadIds.length; at += AT_A_TIME) {
     const some = threadIds.slice(at, at + AT_A_TIME)
-    const counts = await Promise.all(some.map((threadId) => releaseThread(worker, { threadId, identity })))
-    count += counts.reduce((sum, one) => sum + one, 0)
+    all = sum([
+      all,
+      ...(await Promise.all(some.map((threadId) => releaseThread(worker, { threadId, identity })))),
+    ])
   }
-  const what = `Worker ${identity} of this store has died. ${count} of its activities are given to other workers.`
-  Runtime.instance().logger.warn(what)
+  return all
+}
+
+function sum(each: readonly Released[]): Released {
+  return { count: each.reduce((count, one) => count + one.count, 0), isAll: each.every(({ isAll }) => isAll) }
 }
 
 interface Held {
@@ -101,37 +148,41 @@ interface Held {
   readonly identity: string
 }
 
-/** Returns the number of activities that were given back. A thread that Temporal does not know, or that moves on, has none. */
-async function releaseThread({ client, options }: Worker, { threadId, identity }: Held): Promise<number> {
-  if (client === undefined) return 0
+/** A thread that Temporal does not know, or that moves on, has none. */
+async function releaseThread({ client, options }: Worker, { threadId, identity }: Held): Promise<Released> {
+  if (client === undefined) return NONE
   const { workflowService } = client
   const { namespace } = options
-  const execution = { workflowId: threadId }
-  const described = await workflowService
-    .describeWorkflowExecution({ namespace, execution })
-    .catch(() => null)
-  const runId = described?.workflowExecutionInfo?.execution?.runId ?? ''
-  const held = (described?.pendingActivities ?? []).filter(
-    ({ state, lastWorkerIdentity, activityType }) =>
-      state === STARTED && lastWorkerIdentity === identity && OURS.has(activityType?.name ?? ''),
-  )
-  const died = defaultFailureConverter.errorToFailure(failure('Worker.Died'), defaultPayloadConverter)
-  const given = held.map(({ activityId = '' }) =>
-    workflowService
-      .respondActivityTaskFailedById({
-        namespace,
-        workflowId: threadId,
-        runId,
-        activityId,
-        identity,
-        failure: died,
-      })
-      .then(
-        () => 1,
-        () => 0,
-      ),
-  )
-  return (await Promise.all<number>(given)).reduce((sum, one) => sum + one, 0)
+  try {
+    const execution = { workflowId: threadId }
+    const described = await workflowService.describeWorkflowExecution({ namespace, execution })
+    const runId = described.workflowExecutionInfo?.execution?.runId ?? ''
+    const held = (described.pendingActivities ?? []).filter(
+      ({ state, lastWorkerIdentity, activityType }) =>
+        state === STARTED && lastWorkerIdentity === identity && OURS.has(activityType?.name ?? ''),
+    )
+    const died = defaultFailureConverter.errorToFailure(failure('Worker.Died'), defaultPayloadConverter)
+    const given = held.map(({ activityId = '' }) =>
+      workflowService
+        .respondActivityTaskFailedById({
+          namespace,
+          workflowId: threadId,
+          runId,
+          activityId,
+          identity,
+          failure: died,
+        })
+        .then(() => ({ count: 1, isAll: true }), releasedNone),
+    )
+    return sum(await Promise.all(given))
+  } catch (error) {
+    return releasedNone(error)
+  }
+}
+
+/** A refusal stays one: only what may pass by itself is tried again. */
+function releasedNone(error: unknown): Released {
+  return isObject(error) && PASSING.has(error['code']) ? UNAVAILABLE : NONE
 }
 
 const OURS: ReadonlySet<string> = new Set(Object.values(ACTIVITIES))

@@ -224,14 +224,31 @@ export async function traceOfCall(db: Reader, threadId: string, callId: string):
   return row?.traceparent ?? null
 }
 
-/** The open threads with a run under way. */
+/** The open threads with a run under way, or with a message that begins one: its row is there before the run's. */
 export async function listWorkingThreads(db: Reader): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('runs')
     .innerJoin('threads', 'threads.id', 'runs.thread_id')
-    .select('runs.thread_id')
+    .select('runs.thread_id as id')
     .where('runs.ended_at', 'is', null)
     .where('threads.closed_at', 'is', null)
+    .union(
+      db
+        .selectFrom('threads')
+        .select('threads.id as id')
+        .where('threads.closed_at', 'is', null)
+        .where((where) =>
+          where.exists(
+            where
+              .selectFrom('messages')
+              .select('messages.id')
+              .whereRef('messages.thread_id', '=', 'threads.id')
+              .where('messages.position', 'is', null)
+              .where('messages.status', '=', 'pending')
+              .where('messages.silent', '=', 0),
+          ),
+        ),
+    )
     .execute()
-  return rows.map((row) => row.thread_id)
+  return rows.map(({ id }) => id)
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { deliverMessages } from '../../../src/store/messages/delivery.js'
+import { stageMessage } from '../../../src/store/messages/message-writes.js'
 import type { Store } from '../../../src/store/store.js'
 import {
   closeChild,
@@ -13,11 +15,13 @@ import {
   findRun,
   insertRun,
   lastRun,
+  listWorkingThreads,
   readRunContext,
   updateRun,
   writeRunContext,
 } from '../../../src/store/threads/runs.js'
-import { NOW } from './with-store.js'
+import { updateThread } from '../../../src/store/threads/threads.js'
+import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
 const run = (number: number) => ({
@@ -52,6 +56,30 @@ const save = (store: Store, number: number, text: string) =>
   )
 
 export function runConformance(withStore: WithStore): void {
+  test(
+    'open threads that have a run under way, or a message that begins one, are working',
+    withStore(async (store) => {
+      const working = async () => (await store.read(listWorkingThreads)).toSorted()
+      const stage = (threadId: string, silent: boolean) =>
+        store.write((tx) =>
+          stageMessage(tx, {
+            ...{ id: `m_${threadId}`, threadId, role: 'user', content: '', silent },
+            ...{ createdAt: NOW, sentBy: 'client', digest: 'd' },
+          }),
+        )
+      for (const id of ['idle', 'told', 'sent', 't', 'closed']) await makeThread(store, id)
+      for (const thread_id of ['t', 'closed'])
+        await store.write((tx) => insertRun(tx, { ...run(1), thread_id }))
+      for (const id of ['sent', 'closed']) expect(await stage(id, false)).toBe('staged')
+      expect(await stage('told', true)).toBe('staged')
+      await store.write((tx) => updateThread(tx, 'closed', { closed_at: NOW }))
+      expect(await working()).toEqual(['sent', 't'])
+      await store.write((tx) => deliverMessages(tx, { threadId: 'sent', ids: ['m_sent'], run: 1, step: 1 }))
+      await store.write((tx) => updateRun(tx, { threadId: 't', number: 1 }, { ended_at: NOW }))
+      expect(await working()).toEqual([])
+    }),
+  )
+
   test(
     'a run starts once and keeps its end',
     withStore(async (store) => {
