@@ -20,7 +20,10 @@ export interface LoopingWorker {
   readonly taskQueue: string
   readonly stopwatch: Stopwatch
   /** `ahead`: one activity does several of its steps. @default 'worker' */
-  createThread(agent?: 'worker' | 'ahead', given?: Pick<CreateThread, 'permissions'>): Promise<ThreadHandle>
+  createThread(
+    agent?: 'worker' | 'ahead',
+    given?: Pick<CreateThread, 'permissions' | 'budgets'>,
+  ): Promise<ThreadHandle>
   /** Sends a message and waits for the end of its turn. */
   takeTurn(thread: ThreadHandle, turn: Omit<Turn, 'ended'>): Promise<RunResult>
 }

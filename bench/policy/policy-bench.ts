@@ -1,5 +1,9 @@
-/** What the judgement of a call costs: a step of a thread with rules of each source and a policy function against one of a thread with nothing. */
+/**
+ * What the judgement of a call and budgets cost: a step of a thread with rules of each source and a policy function, and one of a thread
+ * with budgets, against one of a thread with nothing.
+ */
 import { definePolicy } from 'everthread'
+import type { Budgets } from 'everthread'
 import type { CreateThread } from 'everthread/client'
 
 import type { BenchServers } from '../bench-servers.js'
@@ -20,10 +24,16 @@ const RULES = Object.fromEntries(
   Array.from({ length: 50 }, (_, n) => [`area_${n}.*`, 'require_approval'] as const),
 )
 
-interface Pair {
-  readonly plain: StepTime
-  readonly judged: StepTime
+/** Nothing comes near them: each model call and each tool call is charged to two subjects. */
+const BUDGETS: Budgets = {
+  run: { maxSteps: 1_000_000 },
+  tree: { maxModelCalls: 1_000_000, maxToolCalls: 1_000_000, maxOutputTokens: 1_000_000_000 },
 }
+
+/** The sides of a round, which are measured in turns. */
+const SIDES = ['plain', 'judged', 'budgeted'] as const
+
+type Round = Readonly<Record<(typeof SIDES)[number], StepTime>>
 
 export async function policyBench(
   servers: BenchServers,
@@ -35,31 +45,41 @@ export async function policyBench(
   } as const
   return withLoopingWorker(servers, { taskQueue: 'bench-policy-plain' }, (plain) =>
     withLoopingWorker(servers, { taskQueue: 'bench-policy-judged', ...judging }, async (judged) => {
-      const pairs: Pair[] = []
+      const rounds: Round[] = []
       for (let n = -WARM_UP; n < PAIRS; n += 1) {
-        const pair = await measurePair(n, {
+        const round = await measureRound(n + WARM_UP, {
           plain: () => steps(plain, {}),
           judged: () => steps(judged, { permissions: { ...RULES, 'work.*': 'allow' } }),
+          budgeted: () => steps(plain, { budgets: BUDGETS }),
         })
-        if (n >= 0) pairs.push(pair)
+        if (n >= 0) rounds.push(round)
       }
-      return { ...report(pairs), machine: await describeMachine(plain.client.workflow, servers) }
+      return { ...report(rounds), machine: await describeMachine(plain.client.workflow, servers) }
     }),
   )
 }
 
-/** One right after the other, in turns: the second one meets a warmer machine. */
-async function measurePair(
+/** One right after the other, in turns: a later one meets a warmer machine. */
+async function measureRound(
   n: number,
-  measures: Readonly<Record<keyof Pair, () => Promise<StepTime>>>,
-): Promise<Pair> {
-  if (n % 2 === 0) return { plain: await measures.plain(), judged: await measures.judged() }
-  const judged = await measures.judged()
-  return { plain: await measures.plain(), judged }
+  measures: Readonly<Record<keyof Round, () => Promise<StepTime>>>,
+): Promise<Round> {
+  const times: Partial<Record<keyof Round, StepTime>> = {}
+  for (const index of SIDES.keys()) {
+    const side = SIDES[(index + n) % SIDES.length] ?? 'plain'
+    times[side] = await measures[side]()
+  }
+  const { plain, judged, budgeted } = times
+  if (plain === undefined || judged === undefined || budgeted === undefined)
+    throw new Error('Expected a time of each side.')
+  return { plain, judged, budgeted }
 }
 
 /** Of a new thread, so that each turn has the same conversation. */
-async function steps(worker: LoopingWorker, given: Pick<CreateThread, 'permissions'>): Promise<StepTime> {
+async function steps(
+  worker: LoopingWorker,
+  given: Pick<CreateThread, 'permissions' | 'budgets'>,
+): Promise<StepTime> {
   const thread = await worker.createThread('worker', given)
   worker.stopwatch.reset()
   await worker.takeTurn(thread, { calls: STEPS, resultLength: 2 })
@@ -68,23 +88,29 @@ async function steps(worker: LoopingWorker, given: Pick<CreateThread, 'permissio
   return time
 }
 
-function report(pairs: readonly Pair[]): BenchResult {
+/** The names of the figures: what a judged call, and what a budgeted step, costs more. */
+const NAMES = { judged: ['call', 'step'], budgeted: ['budget', 'budget_step'] } as const
+
+function report(rounds: readonly Round[]): BenchResult {
   const figures: Figure[] = []
-  const table: string[][] = [['a step', 'plain ms', 'judged ms', 'difference ms', 'ratio']]
-  for (const time of ['clock', 'processor'] as const) {
-    const plain = median(pairs.map((pair) => pair.plain[time]))
-    const judged = median(pairs.map((pair) => pair.judged[time]))
-    const difference = median(pairs.map((pair) => pair.judged[time] - pair.plain[time]))
-    const ratio = median(pairs.map((pair) => pair.judged[time] / pair.plain[time]))
-    table.push([time, ...[plain, judged, difference, ratio].map((value) => value.toFixed(3))])
-    figures.push(
-      { bench: 'policy', figure: `call_${time}_ms`, value: difference, unit: 'ms' },
-      { bench: 'policy', figure: `step_${time}_ratio`, value: ratio, unit: '' },
-    )
-  }
+  const table: string[][] = [['a step', 'plain ms', 'with it ms', 'difference ms', 'ratio']]
+  for (const side of ['judged', 'budgeted'] as const)
+    for (const time of ['clock', 'processor'] as const) {
+      const plain = median(rounds.map((round) => round.plain[time]))
+      const other = median(rounds.map((round) => round[side][time]))
+      const difference = median(rounds.map((round) => round[side][time] - round.plain[time]))
+      const ratio = median(rounds.map((round) => round[side][time] / round.plain[time]))
+      table.push([`${side}, ${time}`, ...[plain, other, difference, ratio].map((value) => value.toFixed(3))])
+      const [name, step] = NAMES[side]
+      figures.push(
+        { bench: 'policy', figure: `${name}_${time}_ms`, value: difference, unit: 'ms' },
+        { bench: 'policy', figure: `${step}_${time}_ratio`, value: ratio, unit: '' },
+      )
+    }
   const notes = [
-    `${PAIRS} pairs of ${STEPS} steps with one call each: medians of the pairs.`,
-    '50 rules of the worker and 51 of the thread, a policy function, and a tool with a capability; each call leaves an event more.',
+    `${PAIRS} rounds of ${STEPS} steps with one call each: medians of the rounds.`,
+    'Judged: 50 rules of the worker and 51 of the thread, a policy function, and a tool with a capability; each call leaves an event more.',
+    'Budgeted: a budget of the run and one of the tree, to which each model call and each tool call is charged.',
     'How each figure is made: bench/README.md',
   ]
   return { figures, table, notes }

@@ -9,6 +9,7 @@ import type { Acknowledgement } from '../processes/acknowledgement.js'
 import type { AnswerLine } from '../processes/answer-line.js'
 import type { ReceivedEvent } from '../processes/received-event.js'
 import { checkAnswers } from './check-answers.js'
+import { checkBudgets } from './check-budgets.js'
 import { checkCalls } from './check-calls.js'
 import { checkChildren } from './check-children.js'
 import { checkDeltas } from './check-deltas.js'
@@ -81,7 +82,9 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
     }
   })
   const unplaced = await unplacedMessages(place.database)
+  const budgets = await checkBudgets(threads, place.database)
   const findings = [
+    ...budgets.findings,
     ...checks.flatMap((checked) => checked.findings),
     ...checkPlans(byId, { acknowledged, unplaced, seed }),
     ...checkWaiting(unplaced, await keptByStopped(threads, unplaced)),
@@ -99,6 +102,8 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       answers: answers.filter(({ kind }) => kind === 'returned').length,
       side_effects: of('tool'),
       model_requests: of('model'),
+      charged_requests: budgets.charged,
+      charged_and_not_sent: budgets.unsent,
       effects: of('effect'),
       events: received.length,
       by_http: [...acknowledged, ...received].filter(({ way }) => way === 'http').length,

@@ -42,6 +42,8 @@ const worker = await createWorker({
   registry: chaosDesk({ journal: openJournal(place.deeds), gates: place.gates }, place.version),
   store: place.store,
   connection,
+  // Nothing comes near it: every call is charged, and what a kill leaves is looked at in the end.
+  budgets: { tree: { maxModelCalls: 1_000_000, maxToolCalls: 1_000_000, maxOutputTokens: 1_000_000_000 } },
   taskQueue: place.taskQueue,
   workflowBundle: { codePath: place.codePath },
   interceptors: { activity: [telling] },
