@@ -5,6 +5,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
   'support-desk': async () => (await import('./support-desk/registry.ts')).desk,
   'worker-and-reviewer': async () => (await import('./worker-and-reviewer/registry.ts')).studio,
   'refund-desk': async () => (await import('./refund-desk/registry.ts')).refunds,
+  'research-tree': async () => (await import('./research-tree/registry.ts')).research,
   handoff: async () => (await import('./handoff/registry.ts')).hotel,
   'effects-and-variables': async () => (await import('./effects-and-variables/registry.ts')).office,
   newsroom: async () => (await import('./newsroom/registry.ts')).newsroom,

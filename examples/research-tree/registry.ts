@@ -42,11 +42,12 @@ export const research = registry({
       exposeAsTool: true,
       toolDescription: 'Researches topics, each by itself, and answers with a paragraph about each.',
       sideA: {
-        prompt: 'researcher',
+        prompt: 'researching',
         stopOnResponse: false,
         sessionStop: { name: 'deliver', messageProperty: 'text' },
       },
-      sideB: { prompt: 'researcher' },
+      sideB: { prompt: 'researching' },
+      maxSessionTurns: 10,
     }),
   ],
   prompts: [
@@ -58,7 +59,7 @@ export const research = registry({
     }),
     definePrompt({
       ...talks,
-      name: 'researcher',
+      name: 'researching',
       prompt: 'Look up your topic, then deliver one paragraph.',
       requiredSchema: z.object({ topic: z.string() }),
       tools: ['look_up', 'deliver'],

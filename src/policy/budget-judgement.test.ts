@@ -50,7 +50,7 @@ test.each([
   [{ maxOutputTokens: 300 }, { outputTokens: 284 }, { outputTokens: 285 }],
   // 100 of input and 16 of output cost 132 millionths.
   [{ maxCost: 0.001 }, { cost: 868 }, { cost: 869 }],
-] as const)('PL-CM.3 with %j a request fits at %j and not at %j', (budget, fits, not) => {
+] as const)('with %j a request fits at %j and not at %j', (budget, fits, not) => {
   expect(judgeBudgets(need, [account(budget, fits)]).kind).toBe('fits')
   expect(judgeBudgets(need, [account({ maxSteps: 9 }), account(budget, not)])).toMatchObject({
     ...{ kind: 'exceeded', exceeded: { scope: 'tree', period: 'total' } },

@@ -118,7 +118,7 @@ test('AR-S4.2 AR-VA.2 providers of different wire formats leave the same events'
     await withDesk({ chat: model(mock.url) }, async (desk) => {
       await runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
       const events = (await desk.events()).map(({ type, payload }) => {
-        const { milliseconds: _differs, ...same } = payload
+        const { milliseconds: _differs, provider: _named, ...same } = payload
         return { type, payload: same }
       })
       told.push({ events, texts: (await desk.transcript()).map(({ role, content }) => [role, content]) })

@@ -23,9 +23,11 @@ const server = serverFixture({ toolWorkers: [{ token: 'worker-of-python-1', task
 
 test('the routes that take a query are known', () => {
   expect(ASKED.map(({ name }) => name).toSorted()).toEqual([
+    'DELETE /budgets',
     'DELETE /permissions',
     'DELETE /threads/{threadId}',
     'DELETE /threads/{threadId}/files/content',
+    'GET /budgets',
     'GET /grants',
     'GET /permissions',
     'GET /requests',
@@ -39,6 +41,7 @@ test('the routes that take a query are known', () => {
     'GET /threads/{threadId}/messages',
     'GET /threads/{threadId}/usage',
     'GET /tool-calls/{threadId}/{callId}/files',
+    'PUT /budgets',
     'PUT /permissions',
     'PUT /threads/{threadId}/files/content',
     'PUT /tool-calls/{threadId}/{callId}/files',

@@ -26,7 +26,7 @@ const finish = { toolCalls: [{ name: 'finish', args: { task: marked('Helped') } 
 threeModes({ registry: budgetDesk, models, tools }, (mode) => {
   const { start } = budgetDeskOf(mode)
 
-  test('PL-RC.5 50 subagents at once on a budget of a tree make exactly as many calls as it has', async () => {
+  test('50 subagents at once on a budget of a tree make exactly as many calls as it has', async () => {
     const calls = 73
     const { thread, voices } = await start({
       voices: { lead: [crew], help: () => look },

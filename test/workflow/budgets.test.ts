@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 import { expect, test } from 'vitest'
 
 import type { Budget } from '../../src/index.js'
@@ -22,6 +24,8 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     [{ maxModelCalls: 3 }, { requests: 3, looks: 3 }],
     [{ maxToolCalls: 1 }, { requests: 2, looks: 1 }],
     [{ maxOutputTokens: 26 }, { requests: 3, looks: 3 }],
+    [{ maxInputTokens: 1_000 }, { requests: 2, looks: 2 }],
+    [{ maxRuntimeSeconds: 1 }, { requests: 1, looks: 1 }],
   ]
 
   test.each(ends)(
@@ -29,9 +33,15 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     async (run, made) => {
       let looks = 0
       const { thread, voices } = await start({
-        voices: { lead: Array.from({ length: 10 }, () => look) },
-        look: () => {
+        voices: {
+          lead: Array.from({ length: 10 }, () => ({
+            ...look,
+            ...(run.maxInputTokens !== undefined && { usage: { inputTokens: 400 } }),
+          })),
+        },
+        look: async () => {
           looks += 1
+          if (run.maxRuntimeSeconds !== undefined) await delay(1_200)
           return { status: 'success', result: marked('Seen') }
         },
         budgets: { run },
@@ -48,7 +58,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     },
   )
 
-  test('PL-RC.9 money is counted by prices, cached input at its own, and bounds the next answer', async () => {
+  test('PL-RC.9 money is counted by prices, and bounds the next answer', async () => {
     const usage = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 0 }
     const { thread, voices } = await start({
       voices: { lead: [{ ...look, usage }, { ...look, usage }, done] },
@@ -132,6 +142,50 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
       ...{ interactive: false, budgets: { run: { maxSteps: 1, onExceeded: 'ask' } } },
     })
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reason: 'budget_exceeded' })
+  })
+
+  test('the model reads what is left, behind all else', async () => {
+    const { thread, voices } = await start({
+      voices: { lead: [look, done] },
+      budgets: { run: { maxModelCalls: 5, tellModel: true }, tree: { maxCost: 1 } },
+    })
+    await thread.waitUntilIdle()
+    const last = voices['lead']?.requests.map(({ messages }) => messages.at(-1)?.text)
+    expect(last).toEqual([
+      expect.stringContaining('Budget: 5 model calls of 5 model calls are left'),
+      expect.stringContaining('Budget: 4 model calls of 5 model calls are left'),
+    ])
+  })
+
+  test('a prompt that a tool calls in place is counted, and refused once nothing is left', async () => {
+    const answers: string[] = []
+    const { thread, voices } = await start({
+      voices: { lead: [look, look, done], draft: [{ text: marked('A draft') }] },
+      look: async (state) => {
+        const answer = await state.invokeTool('draft', { task: marked('Draft') })
+        answers.push(answer.status === 'error' ? (answer.error ?? '') : 'drafted')
+        return { status: 'success', result: marked('Seen') }
+      },
+      budgets: { run: { maxModelCalls: 3 } },
+    })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'budget_exceeded' })
+    expect(answers).toEqual(['drafted', expect.stringContaining('the budget of this run, 3 model calls')])
+    expect(voices['draft']?.requests).toHaveLength(1)
+    expect((await thread.budget())[0]?.used).toEqual({ maxModelCalls: 3 })
+  })
+
+  test('a prompt as a tool is charged, and waits for more budget within its call', async () => {
+    const draft = { toolCalls: [{ name: 'draft', args: { task: marked('Draft') } }] }
+    const { thread, voices } = await start({
+      voices: { lead: [draft, done], draft: [{ text: marked('A draft') }] },
+      budgets: { run: { maxModelCalls: 1, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    const { id } = await budgetRequestOf(thread)
+    expect(voices['draft']?.requests).toEqual([])
+    await thread.respond(id, { approved: true, raise: 3 })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', runId: 'run_1' })
+    expect((await thread.budget())[0]?.used).toEqual({ maxModelCalls: 3 })
   })
 
   test('a stop while a person is asked closes the request', async () => {

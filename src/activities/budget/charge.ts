@@ -82,6 +82,44 @@ export async function chargeCall(store: Store, call: ChargedCall, defined: Defin
   return store.writeLocked((tx) => charge(tx, call, defined))
 }
 
+type BesideCall = Pick<ChargedCall, 'threadId' | 'run' | 'need' | 'now' | 'scope'>
+
+/** Counts a request beside the call that the thread has in flight; it holds nothing. Returns the limit that it does not fit into. */
+export async function chargeBeside(
+  store: Store,
+  call: BesideCall,
+  defined: DefinedBudgets,
+): Promise<Exceeded | null> {
+  return store.writeLocked(async (tx) => {
+    const { subjects } = await readSubjects(tx, call, defined)
+    const rows = await lockRows(tx, { call, subjects, known: null })
+    const judgement = judgeBudgets(
+      call.need,
+      subjects.map((subject) => accountOf(subject, rows)),
+    )
+    const isOver = judgement.kind === 'exceeded'
+    const taken = { added: isOver ? NOTHING : spentBy(call.need), held: NOTHING_HELD, judgement }
+    await writeRows(tx, call, { subjects, rows, ...taken })
+    return isOver ? judgement.exceeded : null
+  })
+}
+
+interface UsedBeside extends Pick<ChargedCall, 'threadId' | 'run'> {
+  readonly used: Held
+}
+
+/** Adds what a request beside the call in flight has used. */
+export async function addUsed(
+  store: Store,
+  { used, ...run }: UsedBeside,
+  defined: DefinedBudgets,
+): Promise<void> {
+  await store.writeLocked(async (tx) => {
+    const { subjects } = await readSubjects(tx, run, defined)
+    for (const key of subjects) writeSpending(tx, settled(await lockSpending(tx, key), NOTHING_HELD, used))
+  })
+}
+
 async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
   const { threadId, run, operation, number, scheduledAt } = call
   const { subjects, requester, isInteractive } = await readSubjects(tx, { threadId, run }, defined)
@@ -97,22 +135,39 @@ async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): P
   const judgement = judgeBudgets(need, accounts)
   const added = judgement.kind === 'fits' ? spentBy(need) : NOTHING
   const held = judgement.kind === 'fits' ? judgement.held : NOTHING_HELD
+  await writeRows(tx, call, { subjects, rows, added, held, judgement })
+  const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
+  if (judgement.kind === 'fits')
+    await putCharge(tx, { threadId, operation, run, number, scheduledAt, at: call.now, owners, held })
+  else if (known !== null) await putCharge(tx, { ...known, run, at: call.now, held: NOTHING_HELD })
+  return outcomeOf(judgement, { accounts, subjects, requester, isInteractive })
+}
+
+interface Taken {
+  readonly subjects: readonly BudgetSubject[]
+  readonly rows: Map<string, Spending>
+  readonly added: typeof NOTHING
+  readonly held: Held
+  readonly judgement: BudgetJudgement
+}
+
+/** Writes the locked rows with what a call takes from them, and the warnings that are due. */
+async function writeRows(
+  tx: Writer,
+  { threadId, scope, now }: BesideCall,
+  { subjects, rows, added, held, judgement }: Taken,
+): Promise<void> {
   const warnings: Fact[] = []
   for (const subject of subjects) {
     const row = rows.get(keyOf(subject))
     if (row === undefined) continue
     const charged = { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) }
     const warned = warn(subject, charged, judgement)
-    warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, call.scope)))
+    warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, scope)))
     rows.set(keyOf(subject), { ...charged, warned: warned.names, limits: limitsIn(subject, row) })
   }
   for (const row of rows.values()) writeSpending(tx, row)
-  const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
-  if (judgement.kind === 'fits')
-    await putCharge(tx, { threadId, operation, run, number, scheduledAt, at: call.now, owners, held })
-  else if (known !== null) await putCharge(tx, { ...known, run, at: call.now, held: NOTHING_HELD })
-  if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now: call.now })
-  return outcomeOf(judgement, { accounts, subjects, requester, isInteractive })
+  if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now })
 }
 
 interface Judged {
@@ -155,7 +210,7 @@ async function chargedAgain(
 }
 
 interface Locking {
-  readonly call: ChargedCall
+  readonly call: BesideCall & Partial<ChargedCall>
   readonly subjects: readonly BudgetSubject[]
   /** The charge that is to end; null: none. */
   readonly known: Charge | null
@@ -184,13 +239,17 @@ async function lockRows(tx: Writer, { call, subjects, known }: Locking): Promise
   return rows
 }
 
-async function usedByKnown(tx: Writer, { operation, previous }: ChargedCall, known: Charge): Promise<Held> {
+async function usedByKnown(
+  tx: Writer,
+  { operation, previous }: Partial<ChargedCall>,
+  known: Charge,
+): Promise<Held> {
   if (known.held === NOTHING_HELD) return NOTHING_HELD
   return known.operation === operation ? usedBy(previous, known) : usageOfCharge(tx, known)
 }
 
 /** Milliseconds of work since the last charge of the same run. */
-function runtimeSince({ run, now, waitedSince }: ChargedCall, known: Charge): number {
+function runtimeSince({ run, now, waitedSince }: Locking['call'], known: Charge): number {
   if (known.run !== run) return 0
   return toMillis(Math.max(0, (waitedSince ?? now) - known.at))
 }

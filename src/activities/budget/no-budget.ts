@@ -7,6 +7,7 @@ import type { CallModelAnswer } from '../../protocol/activities.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store } from '../../store/store.js'
 import { commit, finish, keep } from '../operation.js'
+import { growWait } from '../turn/admission.js'
 import {
   lastFacts,
   lastFailure,
@@ -19,6 +20,14 @@ import { newPlan, withOperations } from '../turn/model-step.js'
 import type { ModelStep } from '../turn/model-step.js'
 import type { OverBudget } from './charge.js'
 import { stopAtBudget } from './over-budget.js'
+
+/** Milliseconds: other threads give back what they hold of a budget within an answer. */
+const LONGEST_TURN = 15_000
+
+/** The wait for requests of other threads, which hold what is left of a budget; longer each time. */
+export function waitForOthers({ log }: ModelStep) {
+  return { milliseconds: Math.min(growWait(0, log.waits), LONGEST_TURN), isOfProvider: false } as const
+}
 
 /** The call waits for a person, or ends its run. */
 export async function commitNoBudget(

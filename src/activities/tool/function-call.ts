@@ -211,7 +211,8 @@ async function tryOnce(
   const { agent, run: runNumber, step } = run.input
   const caller = {
     ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
-    ...{ permissions: call.permissions, signal: abort.signal, hooks: run.hooks },
+    ...{ permissions: call.permissions, hasBudgets: call.hasBudgets },
+    ...{ signal: abort.signal, hooks: run.hooks },
   }
   const invoker = createInvoker(dependencies, caller)
   const calling = { ...run, invokeTool: invoker.invoke }

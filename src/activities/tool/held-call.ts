@@ -46,6 +46,8 @@ export interface HeldCall {
   readonly since: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
+  /** Whether the store has budgets for the thread. */
+  readonly hasBudgets: boolean
 }
 
 /** The answer of a call that must not run. */
@@ -109,7 +111,7 @@ async function beginOrFindBudgets(
     const beginning = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
     const permission = await decidePermission(tx, { ...entered, input, response }, permit)
     if (permission.kind === 'answered') return permission
-    const { permissions } = entered.thread
+    const { permissions, hasBudgets } = entered.thread
     const about = {
       input,
       row: decidedRow(row, permission),
@@ -118,6 +120,7 @@ async function beginOrFindBudgets(
       now,
       since: performance.now(),
       permissions,
+      hasBudgets,
     }
     if (permission.kind === 'denied')
       return {

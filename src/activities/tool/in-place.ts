@@ -32,6 +32,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
+import { budgetInPlace } from '../budget/charge-in-place.js'
 import { modelNames, requireModel, withinRequest } from '../turn/candidates.js'
 import { RequestLog } from '../turn/request-log.js'
 import type { RequestRecord } from '../turn/request-log.js'
@@ -55,6 +56,8 @@ interface InvokingCall extends NamedCaller {
   readonly step: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
+  /** Whether the store has budgets for the thread. */
+  readonly hasBudgets: boolean
   /** The hooks of the calling prompt. */
   readonly hooks: HookBatch
 }
@@ -195,8 +198,11 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
   const candidates = [first, ...(first?.fallbacks ?? []).map((name) => registry.model(name))]
   const options = await requestOf(dependencies, asked, first)
   const failures: FailedModel[] = []
+  const budget = budgetInPlace(dependencies, asked.caller, options)
   for (const model of candidates) {
     if (model === undefined) continue
+    const problem = await budget.begin(model.name, prices(model))
+    if (problem !== null) return { kind: 'failed', problem }
     const watch = watchModel(callerOf(asked, model))
     try {
       const provided = requireModel(model)
@@ -218,6 +224,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
       })
       watch.finish(answer)
       log.recordAnswer(answer.usage)
+      await budget.end(log)
       return { kind: 'answered', answer }
     } catch (error) {
       watch.fail(ModelAbortedError.isInstance(error) ? 'interrupted' : errorTypeOf(error))

@@ -46,11 +46,11 @@ import { fileName } from '../attachments.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
 import { askRunEnd, endsRun, storeRefusal } from '../hooks/run-end-hooks.js'
-import { commitNoBudget } from '../budget/no-budget.js'
+import { commitNoBudget, waitForOthers } from '../budget/no-budget.js'
 import { commit, finish, keep } from '../operation.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
-import { growWait, patienceOf, shortestWait } from './admission.js'
+import { patienceOf, shortestWait } from './admission.js'
 import {
   completionFact,
   failureFact,
@@ -78,7 +78,7 @@ export async function commitReply(
   if ('blocked' in reply) return commitBlocked(store, step, reply.blocked)
   if ('over' in reply)
     return reply.over === null
-      ? commitWait(store, step, { milliseconds: growWait(0, step.log.waits), isOfProvider: false })
+      ? commitWait(store, step, waitForOthers(step))
       : commitNoBudget(store, step, reply.over)
   if ('stopped' in reply) {
     assertStoppedByUser()
