@@ -25,10 +25,12 @@ export function budgetFindings(trees: readonly SpentByTree[]): readonly Finding[
 export async function checkBudgets(
   threads: Pick<ThreadClient, 'sweep'>,
   database: string,
-): Promise<{ readonly findings: readonly Finding[]; readonly charged: number; readonly unsent: number }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly counts: Readonly<Record<string, number>> }> {
   await threads.sweep({ closedFor: '365d' })
   const trees = await spentByTrees(database)
   const sum = (of: (tree: SpentByTree) => number): number => trees.reduce((all, tree) => all + of(tree), 0)
   const charged = sum((tree) => tree.charged)
-  return { findings: budgetFindings(trees), charged, unsent: charged - sum(({ requests }) => requests) }
+  const unsent = charged - sum(({ requests }) => requests)
+  const counts = { charged_requests: charged, charged_and_not_sent: unsent }
+  return { findings: budgetFindings(trees), counts }
 }

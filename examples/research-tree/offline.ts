@@ -27,25 +27,23 @@ const chat = scriptedModel(({ prompt, messages }) => {
 const env = await createTestEnvironment({ registry: research, models: { chat } })
 const owner = { caller: { account: null, user: 'olga', roles: ['owner'] } }
 
-/** Answers each request of the tree, until its root is idle. */
+/** The owner raises the limit once, for all that wait for it. */
 async function raiseUntilDone(thread: ThreadHandle): Promise<void> {
   const ended = thread.waitUntilIdle({ timeout: 60_000 }).then((result) => {
     console.log('reply:', result.reply?.content, result.reason)
     return true
   })
-  let raised = false
-  for (;;) {
+  for (let raised = false; ;) {
     const isOver = await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 200, false))])
     if (isOver === true) return
-    for await (const request of env.threads.pending({ root: thread.threadId })) {
-      if (request.kind !== 'budget') continue
-      if (!raised) console.log('asked:', request.scope, request.limit, request.most, 'used', request.used)
-      const asked = env.threads.get(request.threadId)
-      const denied = await asked.respond(request.id, { approved: true }).catch((error: unknown) => error)
-      if (!raised) console.log('somebody:', denied instanceof Error ? denied.message : denied)
-      await asked.respond(request.id, { approved: true, raise: 0.05 }, owner)
-      raised = true
-    }
+    const [request] = (await env.threads.pendingPage({ root: thread.threadId })).requests
+    if (raised || request?.kind !== 'budget') continue
+    console.log('asked:', request.scope, request.limit, request.most, 'used', request.used)
+    const asked = env.threads.get(request.threadId)
+    const denied = await asked.respond(request.id, { approved: true }).catch((error: unknown) => error)
+    console.log('somebody:', denied instanceof Error ? denied.message : denied)
+    await asked.respond(request.id, { approved: true, raise: 0.05 }, owner)
+    raised = true
   }
 }
 

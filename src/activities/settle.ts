@@ -36,8 +36,10 @@ import type { SessionEnd } from '../store/threads/runs.js'
 import { deleteStops } from '../store/threads/stops.js'
 import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
+import { endChargeOf } from '../store/budgets/charges.js'
 import { withHeartbeats } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
+import { mayHold } from './budget/charge.js'
 import { digestFacts, fittingOperations, lookUp, newFacts, record, unstoredFacts } from './operation.js'
 import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
@@ -56,39 +58,52 @@ import {
 
 const SETTLED: SettleAnswer = { type: 'settled' }
 
-export async function settle(
-  { store, failureText }: ActivityDependencies,
-  sent: SettleInput,
-): Promise<SettleAnswer> {
-  return withHeartbeats(() =>
-    store.write(async (tx): Promise<SettleAnswer> => {
+export async function settle(dependencies: ActivityDependencies, sent: SettleInput): Promise<SettleAnswer> {
+  const { store, budgets } = dependencies
+  const { threadId, end, close } = sent
+  return withHeartbeats(async () => {
+    let isBudgeted = budgets !== undefined || mayHold(threadId)
+    const answer = await store.write(async (tx) => {
       const thread = await openAnyThread(tx, sent)
       if (thread === null) return SETTLED
-      const { input, ended } = await withWorkAhead(tx, sent)
-      const { threadId } = input
-      const facts = await withoutStoredMarks(tx, input, await unstoredFacts(tx, input))
-      const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
-      // An activity that went on by itself has stored the end of the run under this number; the thread is to close besides.
-      const closesNow = input.close !== null && thread.closed_at === null
-      if (found.kind === 'answered' && !closesNow)
-        return settleAgain(tx, { thread, input, ended, facts, known: found.operation })
-      await holdPrecedent(tx, input)
-      if (input.end !== null) await beginRun(tx, input, input.end)
-      // The results of interrupted calls precede the end of their step, which is among the facts.
-      if (input.end !== null) await closeCalls(tx, input, input.end)
-      // Subscribers stop reading at the close of a thread, so facts of signals that arrived after it are not stored.
-      if (thread.closed_at === null || input.end !== null)
-        await appendEvents(tx, { threadId, events: facts, now: microseconds(input) })
-      for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
-      await closeChildren(tx, input, input.closed)
-      await withdrawUnacknowledged(tx, input)
-      if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
-      if (input.close !== null) await close(tx, { thread, input }, input.close)
-      const answer = answerOf({ thread, input, ended }, await limitOperations(tx, input))
-      await recordSettle(tx, { input, facts }, { threadId, id: settleOperationId(input.settle) })
-      return answer
-    }),
-  )
+      isBudgeted ||= thread.budgets !== null
+      return finalize(tx, dependencies, { thread, sent })
+    })
+    // No call follows that would end the charge of the last one.
+    if (isBudgeted && (end !== null || close !== null))
+      await endChargeOf(store, { threadId, at: end === null ? null : microseconds(sent) })
+    return answer
+  })
+}
+
+async function finalize(
+  tx: Writer,
+  { failureText }: ActivityDependencies,
+  { thread, sent }: { readonly thread: ThreadRecord; readonly sent: SettleInput },
+): Promise<SettleAnswer> {
+  const { input, ended } = await withWorkAhead(tx, sent)
+  const { threadId } = input
+  const facts = await withoutStoredMarks(tx, input, await unstoredFacts(tx, input))
+  const found = await lookUp<SettleAnswer>(tx, { threadId, id: settleOperationId(input.settle) })
+  // An activity that went on by itself has stored the end of the run under this number; the thread is to close besides.
+  const closesNow = input.close !== null && thread.closed_at === null
+  if (found.kind === 'answered' && !closesNow)
+    return settleAgain(tx, { thread, input, ended, facts, known: found.operation })
+  await holdPrecedent(tx, input)
+  if (input.end !== null) await beginRun(tx, input, input.end)
+  // The results of interrupted calls precede the end of their step, which is among the facts.
+  if (input.end !== null) await closeCalls(tx, input, input.end)
+  // Subscribers stop reading at the close of a thread, so facts of signals that arrived after it are not stored.
+  if (thread.closed_at === null || input.end !== null)
+    await appendEvents(tx, { threadId, events: facts, now: microseconds(input) })
+  for (const id of input.givenUp ?? []) await giveUpEffect(tx, input, id)
+  await closeChildren(tx, input, input.closed)
+  await withdrawUnacknowledged(tx, input)
+  if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
+  if (input.close !== null) await close(tx, { thread, input }, input.close)
+  const answer = answerOf({ thread, input, ended }, await limitOperations(tx, input))
+  await recordSettle(tx, { input, facts }, { threadId, id: settleOperationId(input.settle) })
+  return answer
 }
 
 interface Settling {

@@ -207,7 +207,7 @@ function conflictProblem(thread: KnownThread, options: CreateThread): string | u
   // Whoever demands rules must not get a thread without them.
   if (given !== null && !isDeepStrictEqual(given, thread.permissions))
     return `${expected}, got one with other permissions: use another id.`
-  if (options.budgets !== undefined && !isDeepStrictEqual(options.budgets, thread.budgets))
+  if (options.budgets !== undefined && !isDeepStrictEqual(asJson(options.budgets), thread.budgets))
     return `${expected}, got one with other budgets: use another id.`
   return undefined
 }
@@ -216,4 +216,9 @@ function conflictProblem(thread: KnownThread, options: CreateThread): string | u
 function firstMessageIdOf(threadId: string): string {
   const long = messageIdProblem(`${threadId}:first`) !== undefined
   return `${long ? digestOf(threadId) : threadId}:first`
+}
+
+/** As the store has them: without what is undefined. */
+function asJson(budgets: Budgets): unknown {
+  return JSON.parse(JSON.stringify(budgets))
 }

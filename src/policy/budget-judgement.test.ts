@@ -138,7 +138,7 @@ test('a limit is worth a warning from its share on', () => {
 test('people and models read sentences', () => {
   const accounts = [account({ maxCost: 1, maxSteps: 5, tellModel: true }, { cost: 880_000, steps: 3 })]
   expect(leftText(accounts)).toBe(
-    'Budget: 2 steps of 5 steps; $0.1200 of $1.00 are left before this answer. Finish your work in time.',
+    'Budget: $0.1200 of $1.00; 2 steps of 5 steps are left before this answer. Finish your work in time.',
   )
   expect(leftText([account({ maxCost: 1 })])).toBeNull()
   const [limit] = limitsOf([{ maxCost: 1 }])

@@ -77,7 +77,7 @@ export type BudgetJudgement =
   | { readonly kind: 'waits' }
 
 /** Providers refuse requests for shorter answers. */
-const SHORTEST_ANSWER = 16
+export const SHORTEST_ANSWER = 16
 
 /** What an answer may take if its model's definition does not say. */
 const USUAL_ANSWER = 16_384

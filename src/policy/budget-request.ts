@@ -1,12 +1,16 @@
 /** What the row of a request to raise a limit holds: the limit, and who may raise it. */
 import type { BudgetFact } from '../protocol/event-codes.js'
+import type { Micros } from '../protocol/time.js'
 import type { JsonObject } from '../protocol/values.js'
 import type { CombinedApproval } from './approval.js'
 import { limitProblem } from './budget.js'
 
 export interface BudgetDetail extends BudgetFact {
-  /** The subject whose row has what was used. */
+  /** The subject whose row has what was used, and its period. */
   readonly owner: string
+  readonly beganAt: Micros
+  /** The run that asks. */
+  readonly run: number
   /** The call that does not fit: the id of its operation. */
   readonly operation: string
   readonly approval: CombinedApproval

@@ -5,7 +5,9 @@ import {
   budgetsProblem,
   limitProblem,
   limitsOf,
+  lowestOf,
   ownerBudgetsProblem,
+  raiseLimits,
 } from './budget.js'
 
 const wrong = [0, -1, NaN, Infinity, 1_000_000_001, '5', null, true]
@@ -53,7 +55,7 @@ test('budgets name their subjects, and those of an owner their periods', () => {
   )
 })
 
-test('of several budgets of one subject each lowest limit counts, with what happens at it', () => {
+test('the limits of several budgets all hold, the lowest first', () => {
   const limits = limitsOf([
     { maxSteps: 10, maxCost: 1, onExceeded: 'ask', warnAt: 0.5 },
     undefined,
@@ -61,8 +63,24 @@ test('of several budgets of one subject each lowest limit counts, with what happ
     { maxCost: 1 },
   ])
   expect(limits).toMatchObject([
+    { name: 'maxCost', most: 1, onExceeded: 'end' },
+    { name: 'maxCost', most: 1, onExceeded: 'ask', warnAt: 0.5 },
     { name: 'maxSteps', most: 5, onExceeded: 'end', warnAt: 0.8, tellModel: true },
-    { name: 'maxCost', most: 1, onExceeded: 'end', warnAt: 0.8, tellModel: false },
+    { name: 'maxSteps', most: 10, onExceeded: 'ask' },
   ])
+  expect(lowestOf(limits)).toEqual({ maxCost: 1, maxSteps: 5 })
   expect(limitsOf([])).toEqual([])
+})
+
+test('a raise is for limits that ask, and not for those that want somebody else', () => {
+  const limits = limitsOf([
+    { maxSteps: 2, onExceeded: 'ask' },
+    { maxSteps: 3 },
+    { maxSteps: 4, onExceeded: 'ask', approval: { roles: ['boss'] } },
+  ])
+  const raised = { maxSteps: { most: 100, approval: {} } }
+  expect(raiseLimits(limits, raised).map(({ most }) => most)).toEqual([100, 3, 4])
+  const byBoss = { maxSteps: { most: 100, approval: { roles: [['boss']] } } }
+  expect(raiseLimits(limits, byBoss).map(({ most }) => most)).toEqual([100, 3, 100])
+  expect(raiseLimits(limits, {})).toEqual(limits)
 })

@@ -7,7 +7,7 @@
  */
 import type { BudgetLimit, BudgetPeriod } from '../protocol/event-codes.js'
 import { utf8Length } from '../protocol/values.js'
-import { approvalRuleProblem, combineApprovalRules } from './approval.js'
+import { approvalRuleProblem, combineApprovalRules, demandsMore } from './approval.js'
 import type { ApprovalRule, CombinedApproval } from './approval.js'
 
 /** The most that may be used. A limit that is left out does not limit. */
@@ -70,7 +70,7 @@ export const BUDGET_LIMITS: readonly BudgetLimit[] = [
 
 export const BUDGET_PERIODS: readonly BudgetPeriod[] = ['total', 'hour', 'day', 'month']
 
-/** One limit of a subject: the lowest of all of its budgets. */
+/** One limit of a subject, of one of its budgets. */
 export interface Limit {
   readonly name: BudgetLimit
   /** In the limit's own unit: a number, seconds, or dollars. */
@@ -83,17 +83,40 @@ export interface Limit {
 
 const WARN_AT = 0.8
 
-/** The limits that these budgets of one subject make together: of each the lowest, and of equal ones the one that ends. */
+/**
+ * The limits of all budgets of one subject, the lowest of each kind first, and of equal ones the one that ends. All of them hold: a limit
+ * that a person raises leaves those of others as they are.
+ */
 export function limitsOf(budgets: readonly (Budget | undefined)[]): readonly Limit[] {
-  const limits = budgets.flatMap((budget) => (budget === undefined ? [] : ownLimits(budget)))
-  return BUDGET_LIMITS.flatMap((name) => {
-    const [lowest] = limits
-      .filter((limit) => limit.name === name)
-      .toSorted(
-        (one, other) =>
-          one.most - other.most || Number(one.onExceeded === 'ask') - Number(other.onExceeded === 'ask'),
-      )
-    return lowest === undefined ? [] : [lowest]
+  const rank = ({ onExceeded }: Limit): number => Number(onExceeded === 'ask')
+  return budgets
+    .flatMap((budget) => (budget === undefined ? [] : ownLimits(budget)))
+    .toSorted((one, other) => one.most - other.most || rank(one) - rank(other))
+}
+
+/** The lowest of these limits of each kind. */
+export function lowestOf(limits: readonly Limit[]): Readonly<Partial<Record<BudgetLimit, number>>> {
+  const lowest = new Map<BudgetLimit, number>()
+  for (const { name, most } of limits) lowest.set(name, Math.min(most, lowest.get(name) ?? most))
+  return Object.fromEntries(lowest)
+}
+
+/** A limit that a person has raised. */
+export interface RaisedLimit {
+  readonly most: number
+  /** Who could raise it. */
+  readonly approval: CombinedApproval
+}
+
+export type RaisedLimits = Readonly<Partial<Record<BudgetLimit, RaisedLimit>>>
+
+/** The limits as persons have raised them: only those that ask, and whose rule asks for nobody else than the one that was answered. */
+export function raiseLimits(limits: readonly Limit[], raised: RaisedLimits): readonly Limit[] {
+  return limits.map((limit) => {
+    const { most, approval } = raised[limit.name] ?? {}
+    if (most === undefined || limit.onExceeded !== 'ask') return limit
+    if (demandsMore(limit.approval, approval ?? {})) return limit
+    return { ...limit, most: Math.max(limit.most, most) }
   })
 }
 

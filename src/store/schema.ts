@@ -336,7 +336,10 @@ interface PendingTable {
   kind: string
   call_id: string | null
   tool_name: string | null
-  /** Digest of the arguments that were shown: a call with another digest at execution requests approval again. */
+  /**
+   * Digest of the arguments that were shown: a call with another digest at execution requests approval again. Of a request about a budget
+   * the owner, period and limit.
+   */
   digest: string | null
   /**
    * JSON; for variables `{ agent, required, missing }`, and `child`, the reference of a deferred subagent. For an approval

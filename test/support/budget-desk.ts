@@ -56,6 +56,7 @@ export const budgetDesk = registry({
   ],
   agents: [
     defineAgent({ name: 'lead', sideA: { prompt: 'lead' } }),
+    defineAgent({ name: 'bounded', sideA: { prompt: 'lead' }, budget: { maxModelCalls: 4 } }),
     defineAgent({
       ...{ name: 'helper', type: 'dual_ai', exposeAsTool: true, toolDescription: 'Helps' },
       sideA: {
@@ -81,7 +82,7 @@ export const models = { ...made, unpriced: made.voice }
 export const { tools } = scripts
 let number = 0
 
-interface Given extends Partial<CreateThread<'lead' | 'free'>> {
+interface Given extends Partial<CreateThread<'lead' | 'free' | 'bounded'>> {
   readonly voices: Readonly<Record<string, ModelScript>>
   readonly look?: Behaviour
 }

@@ -136,6 +136,54 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     expect(looks).toBe(2)
   })
 
+  test('a limit that a person raises leaves the lower one of another source as it is', async () => {
+    const { thread, voices } = await start({
+      agent: 'bounded',
+      voices: { lead: Array.from({ length: 9 }, () => look) },
+      budgets: { run: { maxModelCalls: 2, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    await thread.respond((await budgetRequestOf(thread)).id, { approved: true, raise: 1_000 })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'budget_exceeded' })
+    expect(voices['lead']?.requests).toHaveLength(4)
+    expect((await thread.budget())[0]?.limits).toEqual({ maxModelCalls: 4 })
+  })
+
+  test('a no ends the run, also where the call would fit by then', async () => {
+    const account = `denied-${mode.mode}`
+    const approval = { roles: ['boss'] }
+    const budgets = (most: number) => ({ day: { maxModelCalls: most, onExceeded: 'ask', approval } }) as const
+    await mode.env.threads.setBudgets({ account }, budgets(1))
+    const { thread } = await start({ account, voices: { lead: [look, done] } })
+    await thread.waitUntilIdle()
+    const { id } = await budgetRequestOf(thread)
+    await mode.env.threads.setBudgets({ account }, budgets(100))
+    await thread.respond(id, { approved: false }, { caller: { account, user: 'mia', roles: ['boss'] } })
+    expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'budget_exceeded', steps: 1 })
+  })
+
+  test('one answer releases all threads that wait for the same limit', async () => {
+    const account = `many-${mode.mode}`
+    const approval = { roles: ['boss'] }
+    const waiting = []
+    await mode.env.threads.setBudgets({ account }, { day: { maxModelCalls: 1, onExceeded: 'ask', approval } })
+    for (let index = 0; index < 3; index += 1) {
+      const { thread } = await start({ account, voices: { lead: [look, done] } })
+      await thread.waitUntilIdle()
+      waiting.push(thread)
+    }
+    const [first] = waiting
+    if (first === undefined) throw new Error('Expected a thread.')
+    const { id } = await budgetRequestOf(first)
+    await first.respond(
+      id,
+      { approved: true, raise: 100 },
+      { caller: { account, user: 'mia', roles: ['boss'] } },
+    )
+    for (const thread of waiting)
+      expect(await thread.waitUntilIdle()).toMatchObject({ reason: 'stop_on_response', runId: 'run_1' })
+  })
+
   test('a thread in which nobody can be asked ends instead', async () => {
     const { thread } = await start({
       voices: { lead: [look] },

@@ -5,10 +5,15 @@
  * Does not own: the charge itself (`charge.ts`), and what is committed where a request does not fit (`turn/answer-commit.ts`).
  */
 import type { ModelContent } from '../../definitions/plan/plan-content.js'
+import { withPermittedThinking } from '../../model/context/provider-options.js'
 import { SYSTEM_NOTE } from '../../model/context/assemble-prompt.js'
 import { textTokens } from '../../model/context/row-tokens.js'
+import type { LanguageModel } from '../../model/model-answer.js'
+import { SHORTEST_ANSWER } from '../../policy/budget-judgement.js'
+import { isObject } from '../../protocol/values.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
 import type { CallModelAnswer } from '../../protocol/activities.js'
+import { toMicros } from '../../protocol/time.js'
 import type { ActivityDependencies } from '../activity.js'
 import { readScheduledTime } from '../temporal-activity.js'
 import type { ModelStep } from '../turn/model-step.js'
@@ -56,12 +61,13 @@ export async function chargeRequest(
   const { budget: agent } = content
   if (!hasBudgets && worker === undefined && agent === undefined) return options
   const { threadId, run, frame } = input
-  const waitedSince = await takeAnswer(store, { threadId, now, scope, response: answerOf(step) })
+  const taken = log.isFresh ? await takeAnswer(store, { threadId, now, scope, ...answerOf(step) }) : null
+  if (taken?.denied != null) throw new NoBudget(taken.denied)
   const call = {
     ...{ threadId, run, operation: operation.id, number: log.number + 1 },
     need: needOf(content.models[model], { model, options, tokens, isStep: frame === null && step.isStep }),
     previous: log.last,
-    waitedSince,
+    waitedSince: taken?.waitedSince,
     scheduledAt: readScheduledTime(),
     now,
     scope,
@@ -72,9 +78,9 @@ export async function chargeRequest(
   return within(options, outcome)
 }
 
-/** The answer for which the call waited is taken with its first request only. */
-function answerOf({ input, log }: ModelStep): ModelStep['input']['response'] {
-  return log.isFresh ? input.response : undefined
+/** The answer for which the call waited, which is taken with its first request. */
+function answerOf({ input: { response }, operation: { id, attempt } }: ModelStep) {
+  return { response, operation: attempt > 1 ? id : null }
 }
 
 type Asking = Pick<Requesting, 'model' | 'options' | 'tokens'> & { readonly isStep: boolean }
@@ -90,7 +96,8 @@ function needOf(content: ModelContent | undefined, { model, options, tokens, isS
     isStep,
     model,
     inputTokens,
-    maxOutputTokens: options.maxOutputTokens ?? null,
+    maxOutputTokens:
+      options.maxOutputTokens === undefined ? null : options.maxOutputTokens + thinkingOf(options),
     prices: { input: inputPrice, output: outputPrice },
   } as const
 }
@@ -99,6 +106,48 @@ function needOf(content: ModelContent | undefined, { model, options, tokens, isS
 const LINE_TOKENS = textTokens(
   'Budget: of several limits something is left. Finish your work in time.'.repeat(2),
 )
+
+/** The model with what a charge changes in its requests: each attempt has its own. */
+export function asCharged(
+  model: LanguageModel,
+  built: ModelRequest,
+  charged: () => ModelRequest,
+): LanguageModel {
+  const request = (given: Parameters<LanguageModel['doStream']>[0]) => {
+    const { prompt, maxOutputTokens, providerOptions } = charged()
+    return {
+      ...given,
+      prompt,
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(providerOptions !== undefined && { providerOptions }),
+    }
+  }
+  return {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    supportedUrls: model.supportedUrls,
+    doGenerate: (given) => model.doGenerate(charged() === built ? given : request(given)),
+    doStream: (given) => model.doStream(charged() === built ? given : request(given)),
+  }
+}
+
+/** Tokens of thinking that Anthropic adds to the bound of an answer. */
+function thinkingOf({ providerOptions }: ModelRequest): number {
+  const thinking = providerOptions?.['anthropic']?.['thinking']
+  if (!isObject(thinking) || thinking['type'] !== 'enabled') return 0
+  return typeof thinking['budgetTokens'] === 'number' ? thinking['budgetTokens'] : 0
+}
+
+/** The bound of an answer is that of its thinking, too; where too little is left for both, it does not think. */
+function withBound(options: ModelRequest, most: number): ModelRequest {
+  const thinking = thinkingOf(options)
+  if (thinking === 0) return { ...options, maxOutputTokens: most }
+  if (most - thinking >= SHORTEST_ANSWER) return { ...options, maxOutputTokens: most - thinking }
+  const { anthropic, ...others } = options.providerOptions ?? {}
+  const providerOptions = { ...others, anthropic: { ...anthropic, thinking: { type: 'disabled' } } }
+  return withPermittedThinking({ ...options, maxOutputTokens: most, providerOptions })
+}
 
 /** It follows all else, for it changes with each request, and what comes before it does not (T12). */
 function within(
@@ -109,11 +158,9 @@ function within(
     told === null
       ? []
       : [{ role: 'user' as const, content: [{ type: 'text' as const, text: SYSTEM_NOTE + told }] }]
-  return {
-    ...options,
-    ...(maxOutputTokens !== null && { maxOutputTokens }),
-    prompt: [...options.prompt, ...line],
-  }
+  if (maxOutputTokens === null && line.length === 0) return options
+  const bound = maxOutputTokens === null ? options : withBound(options, maxOutputTokens)
+  return { ...bound, prompt: [...bound.prompt, ...line] }
 }
 
 /** Where no other call of the run follows, what the request holds is given back at once. */
@@ -123,5 +170,9 @@ export async function endCharge(
   answer: CallModelAnswer,
 ): Promise<void> {
   if (!charged.has(step) || (answer.type === 'answered' && answer.calls.length > 0)) return
-  await endChargeOf(store, { threadId: step.input.threadId, operation: step.operation.id })
+  const { input, startedAt } = step
+  await endChargeOf(store, {
+    threadId: input.threadId,
+    at: toMicros(Math.round(input.now + performance.now() - startedAt)),
+  })
 }

@@ -14,6 +14,7 @@ import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { readScheduledTime } from '../temporal-activity.js'
 import { chargeCall } from './charge.js'
+import type { OverBudget } from './charge.js'
 import { stopAtBudget, takeAnswer } from './over-budget.js'
 
 /** What a call needs to be charged. */
@@ -48,24 +49,24 @@ export async function chargeTool(
   if (!hasToolLimit(subjects.flatMap(({ limits }) => limits))) return null
   const now = microseconds(input)
   const scope = callScope(input)
-  const waitedSince = await takeAnswer(store, { threadId, now, scope, response })
+  const taken = await takeAnswer(store, { threadId, now, scope, response, operation: null })
+  const stop = (over: OverBudget): Promise<EndAnswer | PendingAnswer | WaitAnswer> =>
+    store.write(async (tx) => {
+      const call = { threadId, run, operation: callId, callId, scope, now }
+      const { answer, events } = await stopAtBudget(tx, call, over)
+      await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...events], now })
+      return answer
+    })
+  if (taken?.denied != null) return stop(taken.denied)
   const call = {
     ...{ threadId, run, operation: callId, number: 0, need: { kind: 'tool' } as const },
-    ...{ waitedSince, scheduledAt: readScheduledTime(), now, scope },
+    ...{ waitedSince: taken?.waitedSince, scheduledAt: readScheduledTime(), now, scope },
   }
   const outcome = await chargeCall(store, call, defined)
   if (outcome.kind === 'charged') return null
   // A call of a tool holds nothing, so it waits for nobody; the next look decides.
   if (outcome.kind === 'waits') return { type: 'wait', until: at + SHORTLY }
-  return store.write(async (tx) => {
-    const { answer, events } = await stopAtBudget(
-      tx,
-      { threadId, run, operation: callId, callId, scope, now },
-      outcome.over,
-    )
-    await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...events], now })
-    return answer
-  })
+  return stop(outcome.over)
 }
 
 /** Milliseconds. */

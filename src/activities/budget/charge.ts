@@ -9,6 +9,7 @@
  */
 import { NOTHING_HELD, judgeBudgets, nearLimits, usedOf } from '../../policy/budget-judgement.js'
 import type { Account, BudgetJudgement, Exceeded, Held, Need, Spent } from '../../policy/budget-judgement.js'
+import { lowestOf, raiseLimits } from '../../policy/budget.js'
 import { leftText } from '../../policy/budget-text.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -19,13 +20,14 @@ import type { Micros } from '../../protocol/time.js'
 import {
   endOldCharges,
   findCharge,
+  lockCharge,
   putCharge,
   settled,
   usageOfCharge,
   usedBy,
 } from '../../store/budgets/charges.js'
 import type { Charge, LoggedRequest } from '../../store/budgets/charges.js'
-import { lockSpending, withRaised, writeSpending } from '../../store/budgets/spending.js'
+import { lockSpending, writeSpending } from '../../store/budgets/spending.js'
 import type { Spending } from '../../store/budgets/spending.js'
 import { readSubjects } from '../../store/budgets/subjects.js'
 import type { BudgetSubject, DefinedBudgets } from '../../store/budgets/subjects.js'
@@ -65,8 +67,9 @@ type Charged =
 /** A call that does not fit, and who is concerned. */
 export interface OverBudget {
   readonly exceeded: Exceeded
-  /** The subject whose limit it is. */
+  /** The subject whose limit it is, and its period. */
   readonly owner: string
+  readonly beganAt: Micros
   /** The user for whom the thread works. */
   readonly requester: string | null
   /** A person may be asked. */
@@ -75,10 +78,21 @@ export interface OverBudget {
 
 const FREE: Charged = { kind: 'charged', maxOutputTokens: null, told: null }
 
+/** Threads that this process has charged; a few thousand of them are kept. */
+const charged = new Set<string>()
+const MOST_KEPT = 5_000
+
+/** Whether this process has charged a call of the thread, so that the end of its run looks for it. */
+export function mayHold(threadId: string): boolean {
+  return charged.has(threadId)
+}
+
 /** Charges a call to the budgets of its thread. @throws `Operation.Stale` for an attempt that was given up */
 export async function chargeCall(store: Store, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
-  const charged = await store.writeLocked((tx) => charge(tx, call, defined))
-  if (charged.kind !== 'waits' || (await endOldCharges(store, call)) === 0) return charged
+  if (charged.size >= MOST_KEPT) charged.clear()
+  charged.add(call.threadId)
+  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
+  if (outcome.kind !== 'waits' || (await endOldCharges(store, call)) === 0) return outcome
   return store.writeLocked((tx) => charge(tx, call, defined))
 }
 
@@ -123,15 +137,16 @@ export async function addUsed(
 async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
   const { threadId, run, operation, number, scheduledAt } = call
   const { subjects, requester, isInteractive } = await readSubjects(tx, { threadId, run }, defined)
-  const known = await findCharge(tx, threadId)
-  if (subjects.length === 0 && known === null) return FREE
+  if (subjects.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
+  const known = await lockCharge(tx, threadId)
   if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
-  const isOfCall = known?.operation === operation
-  const isCharged = isOfCall && known.number === number
-  const rows = await lockRows(tx, { call, subjects, known: isCharged ? null : known })
+  const isCharged = known?.operation === operation && known.number === number
+  if (isCharged && call.need.kind === 'tool') return goOn(tx, call, known)
+  const rows = await lockRows(tx, { call, subjects, known, isUnsent: isCharged })
   const accounts = subjects.map((subject) => accountOf(subject, rows))
-  if (isCharged) return chargedAgain(tx, call, { known, accounts })
-  const need = withoutKnownStep(call.need, isOfCall)
+  // The first request of a call is that of its step.
+  const need =
+    call.need.kind === 'model' ? { ...call.need, isStep: call.need.isStep && number === 1 } : call.need
   const judgement = judgeBudgets(need, accounts)
   const added = judgement.kind === 'fits' ? spentBy(need) : NOTHING
   const held = judgement.kind === 'fits' ? judgement.held : NOTHING_HELD
@@ -139,8 +154,12 @@ async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): P
   const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
   if (judgement.kind === 'fits')
     await putCharge(tx, { threadId, operation, run, number, scheduledAt, at: call.now, owners, held })
-  else if (known !== null) await putCharge(tx, { ...known, run, at: call.now, held: NOTHING_HELD })
-  return outcomeOf(judgement, { accounts, subjects, requester, isInteractive })
+  else if (known !== null)
+    await putCharge(tx, {
+      ...known,
+      ...{ run, at: call.now, held: NOTHING_HELD, operation: isCharged ? NOT_CHARGED : known.operation },
+    })
+  return outcomeOf(judgement, { accounts, subjects, rows, requester, isInteractive })
 }
 
 interface Taken {
@@ -161,10 +180,10 @@ async function writeRows(
   for (const subject of subjects) {
     const row = rows.get(keyOf(subject))
     if (row === undefined) continue
-    const charged = { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) }
-    const warned = warn(subject, charged, judgement)
+    const current = { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) }
+    const warned = warn(subject, current, judgement)
     warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, scope)))
-    rows.set(keyOf(subject), { ...charged, warned: warned.names, limits: limitsIn(subject, row) })
+    rows.set(keyOf(subject), { ...current, warned: warned.names, limits: limitsIn(subject, row) })
   }
   for (const row of rows.values()) writeSpending(tx, row)
   if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now })
@@ -173,13 +192,14 @@ async function writeRows(
 interface Judged {
   readonly accounts: readonly Account[]
   readonly subjects: readonly BudgetSubject[]
+  readonly rows: ReadonlyMap<string, Spending>
   readonly requester: string | null
   readonly isInteractive: boolean
 }
 
 function outcomeOf(
   judgement: BudgetJudgement,
-  { accounts, subjects, requester, isInteractive }: Judged,
+  { accounts, subjects, rows, requester, isInteractive }: Judged,
 ): Charged {
   if (judgement.kind === 'waits') return { kind: 'waits' }
   if (judgement.kind === 'fits')
@@ -190,23 +210,20 @@ function outcomeOf(
     }
   const { exceeded } = judgement
   const { scope, period, limit, unpriced } = exceeded
-  const owner = subjects.find((one) => one.scope === scope && one.period === period)?.owner ?? ''
+  const subject = subjects.find((one) => one.scope === scope && one.period === period)
+  const { owner = '', beganAt = 0 } = (subject && rows.get(keyOf(subject))) ?? {}
   const asks = limit.onExceeded === 'ask' && unpriced === undefined && isInteractive
-  return { kind: 'over', over: { exceeded, owner, requester, asks } }
+  return { kind: 'over', over: { exceeded, owner, beganAt, requester, asks } }
 }
 
-/** An attempt that died between its charge and its request, or a call that goes on once a person has answered. */
-async function chargedAgain(
-  tx: Writer,
-  { now, waitedSince, need }: ChargedCall,
-  { known, accounts }: { readonly known: Charge; readonly accounts: readonly Account[] },
-): Promise<Charged> {
+/** The charge of a request that was taken back. */
+const NOT_CHARGED = '(none)'
+
+/** A call of a tool was charged before: its attempt died, or it goes on once a person has answered. */
+async function goOn(tx: Writer, { now, waitedSince }: ChargedCall, known: Charge): Promise<Charged> {
   if (waitedSince !== undefined)
     await putCharge(tx, { ...known, at: known.at + Math.max(0, now - waitedSince) })
-  const natural = need.kind === 'model' ? need.maxOutputTokens : null
-  const { outputTokens } = known.held
-  const bounds = need.kind === 'model' && known.held !== NOTHING_HELD && outputTokens !== natural
-  return { kind: 'charged', maxOutputTokens: bounds ? outputTokens : null, told: leftText(accounts) }
+  return FREE
 }
 
 interface Locking {
@@ -214,24 +231,31 @@ interface Locking {
   readonly subjects: readonly BudgetSubject[]
   /** The charge that is to end; null: none. */
   readonly known: Charge | null
+  /** It is of this very request, which was not sent: a provider wanted a pause, or the attempt died. It is taken back whole. */
+  readonly isUnsent?: boolean
 }
 
 /**
  * Locks the rows of all subjects, from the widest to the narrowest, and puts what the call before has really used in the place of
  * what it holds.
  */
-async function lockRows(tx: Writer, { call, subjects, known }: Locking): Promise<Map<string, Spending>> {
+async function lockRows(
+  tx: Writer,
+  { call, subjects, known, isUnsent = false }: Locking,
+): Promise<Map<string, Spending>> {
   const rows = new Map<string, Spending>()
   const threads = new Map(subjects.map((subject) => [keyOf(subject), subject.threadId]))
   const keys = new Map([...subjects, ...(known?.owners ?? [])].map((key) => [keyOf(key), key]))
-  const used = known === null ? NOTHING_HELD : await usedByKnown(tx, call, known)
+  const used = known === null || isUnsent ? NOTHING_HELD : await usedByKnown(tx, call, known)
+  const taken = isUnsent ? takenBack(call) : NOTHING
   const runtime = known === null ? 0 : runtimeSince(call, known)
   for (const key of [...keys.values()].toSorted(inLockOrder)) {
     const { owner, period } = key
     const row = await lockSpending(tx, { owner, period, threadId: threads.get(keyOf(key)) ?? null })
     const charged = known?.owners.find((one) => keyOf(one) === keyOf(key))
     const isOfPeriod = charged !== undefined && charged.beganAt === row.beganAt
-    const current = known !== null && isOfPeriod ? settled(row, known.held, used) : row
+    const ended = known !== null && isOfPeriod ? settled(row, known.held, used) : row
+    const current = isOfPeriod ? { ...ended, spent: addSpent(ended.spent, taken) } : ended
     const isSubject = threads.has(keyOf(key))
     const spent = { ...current.spent, runtime: current.spent.runtime + (isSubject ? runtime : 0) }
     rows.set(keyOf(key), { ...current, spent })
@@ -272,12 +296,13 @@ function accountOf(subject: BudgetSubject, rows: ReadonlyMap<string, Spending>):
   const { scope, period, limits } = subject
   const row = rows.get(keyOf(subject))
   if (row === undefined) throw new Error(`Expected the locked row of ${subject.owner}, found none.`)
-  return { scope, period, limits: withRaised(limits, row), spent: row.spent, held: row.held }
+  return { scope, period, limits: raiseLimits(limits, row.raised), spent: row.spent, held: row.held }
 }
 
-/** A step whose first request was charged is not counted again. */
-function withoutKnownStep(need: Need, isOfCall: boolean): Need {
-  return need.kind === 'model' && isOfCall ? { ...need, isStep: false } : need
+/** What the first charge of an unsent request has counted. */
+function takenBack({ need, number }: Locking['call']): typeof NOTHING {
+  const isStep = need.kind === 'model' && need.isStep && number === 1
+  return { ...NOTHING, steps: isStep ? -1 : 0, modelCalls: -1 }
 }
 
 const NOTHING: Pick<Spent, 'steps' | 'modelCalls' | 'toolCalls'> = { steps: 0, modelCalls: 0, toolCalls: 0 }
@@ -306,7 +331,7 @@ function addHeld(held: Held, added: Held): Held {
 
 /** As they are read by people, who do not know the code of the worker. */
 function limitsIn({ limits }: BudgetSubject, row: Spending): Spending['limits'] {
-  return Object.fromEntries(withRaised(limits, row).map(({ name, most }) => [name, most]))
+  return lowestOf(raiseLimits(limits, row.raised))
 }
 
 interface Warned {
@@ -322,11 +347,16 @@ interface Warned {
 
 /** The limits of which a warning is due, once in their period, and before a call does not fit. */
 function warn({ scope, period, limits }: BudgetSubject, row: Spending, judgement: BudgetJudgement): Warned {
-  const raised = withRaised(limits, row)
+  const raised = raiseLimits(limits, row.raised)
   const reached = nearLimits({ limits: raised, spent: row.spent }).map(({ name }) => name)
   const over = judgement.kind === 'exceeded' ? judgement.exceeded : null
   if (over?.scope === scope && over.period === period) reached.push(over.limit.name)
-  const near = raised.filter(({ name }) => reached.includes(name) && !row.warned.includes(name))
+  const near = raised.filter(
+    ({ name }, index) =>
+      reached.includes(name) &&
+      !row.warned.includes(name) &&
+      raised.findIndex((one) => one.name === name) === index,
+  )
   const facts = near.map(({ name, most }) => {
     return { scope, period, limit: name, most, used: usedOf(row.spent, name) }
   })

@@ -5,6 +5,7 @@
  */
 import type { CallModelAnswer } from '../../protocol/activities.js'
 import { appendEvents } from '../../store/events.js'
+import { deleteDeltas } from '../../store/messages/deltas.js'
 import type { Store } from '../../store/store.js'
 import { commit, finish, keep } from '../operation.js'
 import { growWait } from '../turn/admission.js'
@@ -16,7 +17,7 @@ import {
   stateOf,
   sumUnreportedUsage,
 } from '../turn/answer-facts.js'
-import { newPlan, withOperations } from '../turn/model-step.js'
+import { newPlan, toStreamedMessage, withOperations } from '../turn/model-step.js'
 import type { ModelStep } from '../turn/model-step.js'
 import type { OverBudget } from './charge.js'
 import { stopAtBudget } from './over-budget.js'
@@ -44,7 +45,8 @@ export async function commitNoBudget(
     const { answer, events } = await stopAtBudget(tx, call, over)
     const told = { ...answer, ...newPlan(input, step.content), ...usage }
     await recordFailures(tx, step)
-    if (answer.type === 'pending') {
+    await deleteDeltas(tx, toStreamedMessage(step))
+    if (answer.type !== 'end') {
       log.report()
       await keep(tx, operation, { state: stateOf(step), detail: log.detail() })
       await appendEvents(tx, { threadId, events: [...before, ...events], now })

@@ -257,7 +257,8 @@ export async function resolveRequest(
       now: microseconds(input),
     })
   const request = await findRequest(tx, threadId, requestId)
-  if (request === null || request.status === 'open') return []
+  // The charge of the call tells of an answer about a budget.
+  if (request === null || request.status === 'open' || request.kind === 'budget') return []
   const { kind, status, approved, answered_by: by } = request
   const decision = resolutionOf(request)
   const scope = callScope(input)

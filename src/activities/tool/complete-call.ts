@@ -61,6 +61,7 @@ export async function completeCall(
     const begun = await beginCall(store, input, {
       id: resultOperationId(input.callId),
       onInterrupted: 'rerun',
+      charged: { dependencies, content },
       ...(await beginningOf(store, input)),
     })
     if (begun.kind === 'answered') return begun.answer

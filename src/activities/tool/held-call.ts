@@ -99,16 +99,17 @@ export async function beginCall(
 async function beginOrFindBudgets(
   store: Store,
   input: HeldInput,
-  { id, onInterrupted, response = null, resultId, permit = null, charged }: CallBeginning,
+  beginning: CallBeginning,
 ): Promise<BegunCall | { readonly kind: 'uncharged' }> {
+  const { id, onInterrupted, response = null, resultId, permit = null } = beginning
   return store.write(async (tx): Promise<BegunCall | { readonly kind: 'uncharged' }> => {
     const entered = await enterCall(tx, input, id)
     if (entered.kind === 'answered') return entered
-    if (charged !== undefined && mustCharge(input, entered, charged)) return { kind: 'uncharged' }
+    if (mustCharge(input, entered, beginning)) return { kind: 'uncharged' }
     const { row, holder, found } = entered
     const now = microseconds(input)
     const place = { run: input.run, step: input.step }
-    const beginning = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
+    const operation = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
     const permission = await decidePermission(tx, { ...entered, input, response }, permit)
     if (permission.kind === 'answered') return permission
     const { permissions, hasBudgets } = entered.thread
@@ -128,19 +129,22 @@ async function beginOrFindBudgets(
         call: { ...about, operation: previousHold(permission.operation, now) },
         denied: permission,
       }
-    const { kind, held: operation } = await begin(tx, found, beginning)
+    const { kind, held } = await begin(tx, found, operation)
     if (found.operation?.state !== 'started') await startCall(tx, input, { entered, response, permission })
-    return { kind, call: { ...about, operation } }
+    return { kind, call: { ...about, operation: held } }
   })
 }
 
 /** A call that has begun was charged before. What code or a client has queued is no call of a model. */
 function mustCharge(
-  { queued }: HeldInput,
+  { queued, callId }: HeldInput,
   { found, thread }: Extract<Entered, { readonly kind: 'entered' }>,
-  charged: ChargedTool,
+  { charged, response = null }: CallBeginning,
 ): boolean {
-  return !queued && found.operation?.state !== 'started' && (thread.hasBudgets || limitsTools(charged))
+  if (charged === undefined || queued || found.operation?.state === 'started') return false
+  // The second half of a call was charged with the first one; where it waited for a person, that time does not count.
+  if (found.id !== callId && response === null) return false
+  return thread.hasBudgets || limitsTools(charged)
 }
 
 type Permission = Awaited<ReturnType<typeof decidePermission>>

@@ -30,7 +30,7 @@ import { errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
-import { chargeRequest, NoBudget } from '../budget/charge-request.js'
+import { asCharged, chargeRequest, NoBudget } from '../budget/charge-request.js'
 import { RequestBlocked } from '../hooks/hook-points.js'
 import { keep } from '../operation.js'
 import { stepScope } from '../scope.js'
@@ -151,13 +151,18 @@ async function requestAnswer(
   const { step, deltas, signal } = call
   const asking = { step, model: candidate.name, options: built.options, tokens: built.estimatedTokens }
   const charge = () => chargeRequest(dependencies, { ...asking, hasBudgets: built.hasBudgets })
-  const options = await charge()
-  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, failures, charge })
+  let request = await charge()
+  const { options } = built
+  const again = async (): Promise<void> => void (request = await charge())
+  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, failures, again })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
     const { answer } = await callWithRetries({
-      model: withinRequest(model, watch),
+      model: withinRequest(
+        asCharged(model, options, () => request),
+        watch,
+      ),
       options,
       signal,
       limits,
@@ -210,8 +215,8 @@ function createRequestRecorder(
     candidate,
     built,
     failures,
-    charge,
-  }: Pick<CandidateRequest, 'candidate' | 'built' | 'failures'> & { readonly charge: () => Promise<unknown> },
+    again: chargeAgain,
+  }: Pick<CandidateRequest, 'candidate' | 'built' | 'failures'> & { readonly again: () => Promise<void> },
 ): RequestRecorder {
   const { input, prompt } = step
   const { name: model } = candidate
@@ -223,7 +228,7 @@ function createRequestRecorder(
     watch,
     async begin(provided) {
       // The first request was charged before it was built to its bound.
-      if (again) await charge()
+      if (again) await chargeAgain()
       const repeats = !step.log.isFresh && step.log.model === model
       const routing = describeChoice(route, { selected: model, repeats, failures, request: built })
       await startRequest(store, step, { model, provider: provided?.provider ?? null, built, again, routing })

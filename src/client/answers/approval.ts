@@ -101,9 +101,9 @@ async function budgetDecision(
   if (status !== 'open' || detail === null || !decision.approved) return made
   const problem = raise === undefined ? undefined : raiseProblem(detail, raise)
   if (problem !== undefined) throw refuse(`raise: ${problem}.`)
-  const { owner, period, limit: name } = detail
+  const { owner, period, beganAt, limit: name, approval } = detail
   const most = raise ?? raisedBy(detail)
-  await raiseLimit(tx, { owner, period, name, most })
+  await raiseLimit(tx, { owner, period, beganAt, name, most, approval })
   return { ...made, answer: { most } }
 }
 

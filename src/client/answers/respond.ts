@@ -31,6 +31,7 @@ import { attachmentDigest, placeAttachments, storeBytes } from '../messages/atta
 import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
+import { listReleased, releaseOthers } from './raised-budgets.js'
 import { approvalDecision, checkAnswerer } from './approval.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
@@ -73,8 +74,12 @@ export async function respond(
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
       : await writeAnswer(store, { threadId, requestId, answer: checked, caller })
+  // Others that asked about the same limit fit now, too; where no worker answers, their threads find the answers later.
+  const others = await store.read((db) => listReleased(db, request))
+  const announced = Promise.allSettled(others.map((other) => announceAnswer(context, other)))
   // The call finds an early answer when it asks, so no Update is needed.
   if (request.status !== 'early') await announceAnswer(context, request)
+  await announced
   const child = request.detail?.['child']
   return { child: typeof child === 'string' ? child : null }
 }
@@ -173,6 +178,7 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
     const decision = { ...(await toDecision(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
+    await releaseOthers(tx, request, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
 }

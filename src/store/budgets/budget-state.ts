@@ -1,3 +1,4 @@
+import { lowestOf, raiseLimits } from '../../policy/budget.js'
 import { usedOf } from '../../policy/budget-judgement.js'
 import type { BudgetLimit, BudgetPeriod, BudgetScope } from '../../protocol/event-codes.js'
 import type { Reader } from '../store.js'
@@ -27,8 +28,10 @@ export async function readBudgetState(
   for (const { scope, period, owner } of await ownersOf(db, run)) {
     const spending = await readSpending(db, { owner, period })
     const known = subjects.find((one) => one.owner === owner && one.period === period)
-    const given = Object.fromEntries((known?.limits ?? []).map(({ name, most }) => [name, most]))
-    const limits: BudgetState['limits'] = { ...given, ...spending.limits }
+    const given = lowestOf(raiseLimits(known?.limits ?? [], spending.raised))
+    // What only code limits is as the newest charge found it.
+    const charged = scope === 'account' || scope === 'user' ? {} : spending.limits
+    const limits: BudgetState['limits'] = { ...charged, ...given, ...both(charged, given) }
     // Keys of the object above.
     const names = Object.keys(limits) as BudgetLimit[]
     if (names.length === 0) continue
@@ -36,4 +39,13 @@ export async function readBudgetState(
     states.push({ scope, period, limits, used })
   }
   return states
+}
+
+/** Of limits that both have, the lower ones. */
+function both(one: BudgetState['limits'], other: BudgetState['limits']): BudgetState['limits'] {
+  // Keys of the object.
+  const names = (Object.keys(one) as BudgetLimit[]).filter((name) => other[name] !== undefined)
+  return Object.fromEntries(
+    names.map((name) => [name, Math.min(one[name] ?? Infinity, other[name] ?? Infinity)]),
+  )
 }

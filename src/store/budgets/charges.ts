@@ -5,11 +5,13 @@
  * Invariant: what a charge holds is given back once. A thread has one call in flight (T1), so its next call ends the charge of the
  * one before; where none follows, the end of the run does, another thread that waits for what is held, or a sweep.
  */
+import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import { NOTHING_HELD } from '../../policy/budget-judgement.js'
 import type { Held } from '../../policy/budget-judgement.js'
 import type { BudgetPeriod } from '../../protocol/event-codes.js'
-import type { Micros } from '../../protocol/time.js'
+import { nowMicros, toMillis } from '../../protocol/time.js'
+import type { Micros, Millis } from '../../protocol/time.js'
 import { findOperation } from '../operations.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
@@ -38,16 +40,36 @@ export async function findCharge(db: Reader, threadId: string): Promise<Charge |
   return row === undefined ? null : fromRow(row)
 }
 
-/** Replaces the charge of the thread. */
-export async function putCharge(tx: Writer, charge: Charge): Promise<void> {
-  const { threadId, operation, run, number, scheduledAt, at, owners, held } = charge
-  const row = {
+/** Reads and locks the charge of a thread, before the rows of any subject; null: it has none. */
+export async function lockCharge(tx: Writer, threadId: string): Promise<Charge | null> {
+  const row = await tx
+    .insertInto('charges')
+    .values({ thread_id: threadId, ...toRow({ ...NO_CHARGE, threadId }) })
+    .onConflict((conflict) =>
+      conflict.column('thread_id').doUpdateSet({ thread_id: sql.ref('excluded.thread_id') }),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return row.operation === '' ? null : fromRow(row)
+}
+
+/** A row that was made to be locked. */
+const NO_CHARGE = { operation: '', run: 0, number: 0, scheduledAt: 0, at: 0, owners: [], held: NOTHING_HELD }
+
+function toRow({ operation, run, number, scheduledAt, at, owners, held }: Charge) {
+  return {
     ...{ operation, run, number, scheduled_at: scheduledAt, at },
     owners: JSON.stringify(owners.map(({ owner, period, beganAt }) => [owner, period, beganAt])),
     held_input: held.inputTokens,
     held_output: held.outputTokens,
     held_cost: held.cost,
   }
+}
+
+/** Replaces the charge of the thread. */
+export async function putCharge(tx: Writer, charge: Charge): Promise<void> {
+  const { threadId } = charge
+  const row = toRow(charge)
   await tx
     .insertInto('charges')
     .values({ thread_id: threadId, ...row })
@@ -89,53 +111,53 @@ export function usedBy(request: LoggedRequest | undefined, { held }: Pick<Charge
   return { inputTokens, outputTokens: 0, cost: Math.ceil(inputTokens * (request.prices?.inputPrice ?? 0)) }
 }
 
-/** Takes what a charge holds, so that it is given back once. Returns false if another has given it back. */
-async function claimCharge(tx: Writer, { threadId, operation, number }: Charge): Promise<boolean> {
-  const result = await tx
-    .updateTable('charges')
-    .set({ held_input: 0, held_output: 0, held_cost: 0 })
-    .where('thread_id', '=', threadId)
-    .where('operation', '=', operation)
-    .where('number', '=', number)
-    .where('held_input', '>', 0)
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
-}
-
 /** Puts what a request has used in the place of what its claimed charge held, in the rows of all of its subjects. */
-async function putUsed(tx: Writer, charge: Charge, used: Held): Promise<void> {
+async function putUsed(tx: Writer, charge: Charge, used: Held, runtime: Millis): Promise<void> {
   for (const { owner, period, beganAt } of charge.owners) {
     const spending = await lockSpending(tx, { owner, period, threadId: null })
     // A period that is over has given everything back.
     if (spending.beganAt !== beganAt) continue
-    writeSpending(tx, settled(spending, charge.held, used))
+    const { spent, ...row } = settled(spending, charge.held, used)
+    writeSpending(tx, { ...row, spent: { ...spent, runtime: spent.runtime + runtime } })
   }
 }
 
-/** Ends charges that nobody ends: of calls that are over, and of runs that have ended, but not that of a thread. Returns their number. */
+/**
+ * Ends charges that nobody ends: of calls that are over, of runs that have ended, and of workers that are long dead; but not that of a
+ * thread. Returns their number.
+ */
 export async function endOldCharges(
   store: Store,
   except: { readonly threadId: string } | null,
 ): Promise<number> {
-  const ended = await store.read(listOldCharges)
+  const ended = await store.read((db) => listOldCharges(db, nowMicros() - OLD))
   let count = 0
-  for (const one of ended) if (one.threadId !== except?.threadId && (await endCharge(store, one))) count += 1
+  for (const one of ended)
+    if (one.threadId !== except?.threadId && (await endCharge(store, one, one.at))) count += 1
   return count
 }
 
-/** Ends the charge of the thread's newest call, if it is this one: none follows it in its run. */
+/** Longer than any call of a model: an hour, in microseconds. */
+const OLD = 3_600_000_000
+
+/** Ends the charge of the thread's newest call: none follows it in its run, or the thread goes. `at`: until when the run has worked. */
 export async function endChargeOf(
   store: Store,
-  { threadId, operation }: Pick<Charge, 'threadId' | 'operation'>,
+  { threadId, at }: { readonly threadId: string; readonly at: Micros | null },
 ): Promise<void> {
   const known = await store.read((db) => findCharge(db, threadId))
-  if (known?.operation === operation && known.held !== NOTHING_HELD) await endCharge(store, known)
+  if (known !== null && known.operation !== '') await endCharge(store, known, at ?? known.at)
 }
 
-async function endCharge(store: Store, known: Charge): Promise<boolean> {
+async function endCharge(store: Store, known: Charge, at: Micros): Promise<boolean> {
   return store.writeLocked(async (tx) => {
-    if (!(await claimCharge(tx, known))) return false
-    await putUsed(tx, known, await usageOfCharge(tx, known))
+    const { threadId, operation, number } = known
+    const charge = await lockCharge(tx, threadId)
+    // Another call was charged, or another has ended it.
+    if (charge === null || charge.operation !== operation || charge.number !== number) return false
+    if (charge.held === NOTHING_HELD && at <= charge.at) return false
+    await putUsed(tx, charge, await usageOfCharge(tx, charge), toMillis(Math.max(0, at - charge.at)))
+    await putCharge(tx, { ...charge, at: Math.max(at, charge.at), held: NOTHING_HELD })
     return true
   })
 }
@@ -161,8 +183,8 @@ export function settled<Row extends Sums>(spending: Row, held: Held, used: Held)
   }
 }
 
-/** Charges of requests that have ended, or whose run has: nobody else gives back what they hold. */
-async function listOldCharges(db: Reader): Promise<readonly Charge[]> {
+/** Charges of requests that have ended, or whose run has, or that are older: nobody else gives back what they hold. */
+async function listOldCharges(db: Reader, before: Micros): Promise<readonly Charge[]> {
   const rows = await db
     .selectFrom('charges')
     .leftJoin('operations', (join) =>
@@ -182,6 +204,7 @@ async function listOldCharges(db: Reader): Promise<readonly Charge[]> {
         where('runs.ended_at', 'is not', null),
         where('threads.closed_at', 'is not', null),
         where('threads.id', 'is', null),
+        where('charges.at', '<', before),
       ]),
     )
     .execute()

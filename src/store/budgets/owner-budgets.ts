@@ -2,6 +2,8 @@
 import type { OwnerBudgets } from '../../policy/budget.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Reader, Writer } from '../store.js'
+import { forgetRaised } from './spending.js'
+import { ownerName } from './subjects.js'
 import type { PermissionsOwner } from '../threads/owner-permissions.js'
 
 /** An account with all of its users, a user of an account, or a user of threads without an account. */
@@ -14,11 +16,12 @@ interface OwnedBudgets {
   readonly now: Micros
 }
 
-/** Replaces the budgets of an account or a user. */
+/** Replaces the budgets of an account or a user, and forgets what persons have raised. */
 export async function putOwnerBudgets(
   tx: Writer,
   { owner: { account = '', userId = '' }, budgets, now }: OwnedBudgets,
 ): Promise<void> {
+  await forgetRaised(tx, ownerName({ ...(account !== '' && { account }), ...(userId !== '' && { userId }) }))
   if (budgets === null) {
     await tx
       .deleteFrom('owner_budgets')

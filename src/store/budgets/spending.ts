@@ -11,7 +11,7 @@ import type { Insertable, Selectable } from 'kysely'
 import { NOTHING_HELD } from '../../policy/budget-judgement.js'
 import type { Held, Spent } from '../../policy/budget-judgement.js'
 import { BUDGET_LIMITS } from '../../policy/budget.js'
-import type { Limit } from '../../policy/budget.js'
+import type { RaisedLimit, RaisedLimits } from '../../policy/budget.js'
 import type { BudgetLimit, BudgetPeriod } from '../../protocol/event-codes.js'
 import { toMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
@@ -34,8 +34,8 @@ export interface Spending extends SpendingKey {
   readonly warned: readonly BudgetLimit[]
   /** The limits of its newest charge, in their own units. */
   readonly limits: Readonly<Partial<Record<BudgetLimit, number>>>
-  /** Limits that a person has raised, in their own units. */
-  readonly raised: Readonly<Partial<Record<BudgetLimit, number>>>
+  /** Limits that persons have raised. */
+  readonly raised: RaisedLimits
 }
 
 const NOTHING_SPENT: Spent = {
@@ -86,16 +86,20 @@ export async function readSpending(db: Reader, { owner, period }: SpendingKey): 
   return row === undefined ? { ...EMPTY, owner, period } : inPeriod(fromRow(row), period, row.now)
 }
 
-interface RaisedLimit extends SpendingKey {
+interface Raise extends SpendingKey, RaisedLimit {
   readonly name: BudgetLimit
-  /** In the limit's own unit. */
-  readonly most: number
+  /** The period that was asked about: a raise that comes after it changes nothing. */
+  readonly beganAt: Micros
 }
 
-/** Raises a limit for the present period of a subject. It is never lowered by this. */
-export async function raiseLimit(tx: Writer, { owner, period, name, most }: RaisedLimit): Promise<void> {
+/** Raises a limit of a subject. It is never lowered by this. */
+export async function raiseLimit(
+  tx: Writer,
+  { owner, period, name, beganAt, most, approval }: Raise,
+): Promise<void> {
   const spending = await readSpending(tx, { owner, period })
-  const raised = { ...spending.raised, [name]: Math.max(most, spending.raised[name] ?? 0) }
+  if (spending.beganAt !== beganAt || (spending.raised[name]?.most ?? 0) > most) return
+  const raised: RaisedLimits = { ...spending.raised, [name]: { most, approval } }
   const warned = spending.warned.filter((one) => one !== name)
   await tx
     .updateTable('spending')
@@ -105,9 +109,13 @@ export async function raiseLimit(tx: Writer, { owner, period, name, most }: Rais
     .execute()
 }
 
-/** The limits as a person has raised them. */
-export function withRaised(limits: readonly Limit[], { raised }: Pick<Spending, 'raised'>): readonly Limit[] {
-  return limits.map((limit) => ({ ...limit, most: Math.max(limit.most, raised[limit.name] ?? 0) }))
+/** The budgets of an owner were set anew: nothing that was raised before holds. */
+export async function forgetRaised(tx: Writer, owner: string): Promise<void> {
+  await tx
+    .updateTable('spending')
+    .set({ raised: '{}', limits: '{}', warned: '[]' })
+    .where('owner', '=', owner)
+    .execute()
 }
 
 const EMPTY: Omit<Spending, keyof SpendingKey> = {

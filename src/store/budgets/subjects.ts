@@ -118,12 +118,24 @@ export async function ownersOf(
   ]
 }
 
+/** The name of an account or a user among owners. */
+export function ownerName({
+  account,
+  userId,
+}: {
+  readonly account?: string
+  readonly userId?: string
+}): string {
+  return userId === undefined ? accountOwner(account ?? null) : userOwner(account ?? null, userId)
+}
+
+/** Parts are encoded, so that no two owners have one name. */
 function accountOwner(account: string | null): string {
-  return `account:${account ?? ''}`
+  return `account:${encodeURIComponent(account ?? '')}`
 }
 
 function userOwner(account: string | null, userId: string | null): string {
-  return `user:${account ?? ''}:${userId ?? ''}`
+  return `user:${encodeURIComponent(account ?? '')}:${encodeURIComponent(userId ?? '')}`
 }
 
 function treeOwner(rootThreadId: string): string {

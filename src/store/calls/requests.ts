@@ -10,7 +10,7 @@ import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import { findChild } from '../threads/children.js'
-import { lastRun } from '../threads/runs.js'
+import { findRun, lastRun } from '../threads/runs.js'
 import { findThread } from '../threads/threads.js'
 import { findToolCall } from './tool-calls.js'
 import type { Micros } from '../../protocol/time.js'
@@ -129,6 +129,22 @@ export async function listBudgetRequests(
     .orderBy('id')
     .execute()
   return rows.map(requestFromRow).filter(({ detail }) => detail?.['operation'] === operation)
+}
+
+/** The requests about one limit, of all threads, whose answers no call has taken. */
+export async function listBudgetRequestsOf(
+  db: Reader,
+  { owner, period, limit }: { readonly owner: string; readonly period: string; readonly limit: string },
+): Promise<readonly PendingRecord[]> {
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('kind', '=', 'budget')
+    .where('status', 'in', ['open', 'answered'])
+    .where('digest', '=', `${owner} ${period} ${limit}`)
+    .orderBy('requested_at')
+    .execute()
+  return rows.map(requestFromRow)
 }
 
 /** Marks the answer to a request for a higher limit as taken. `taken` is false for one that was taken before, or has no answer. */
@@ -307,7 +323,9 @@ async function fateOfBudget(db: Reader, request: PendingRecord): Promise<AnswerF
   const { thread_id: threadId, id } = request
   const known = await findRequest(db, threadId, id)
   if (known?.detail?.['taken'] === true) return 'taken'
-  return (await lastRun(db, threadId))?.ended_at === null ? 'waiting' : 'ended'
+  // Written by `stopAtBudget`: the store's boundary.
+  const run = await findRun(db, { threadId, number: Number(request.detail?.['run'] ?? 0) })
+  return run?.ended_at === null ? 'waiting' : 'ended'
 }
 
 async function fateOfCall(db: Reader, request: PendingRecord, callId: string): Promise<AnswerFate> {

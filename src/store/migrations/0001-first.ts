@@ -456,6 +456,8 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
     index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
     index('pending_open', 'pending', ['requested_at', 'thread_id']).where(of('status'), '=', 'open'),
+    // A limit that is raised is raised for all that wait for it.
+    index('pending_budgets', 'pending', ['digest']).where(of('kind'), '=', 'budget'),
     // A call that a person would be asked about looks for those of its thread, tree and user.
     index('grants_by_subject', 'grants', ['subject', 'id']),
     // The deletion of a thread deletes what its runs have used.

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ExpressionBuilder } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
+import { endChargeOf } from '../budgets/charges.js'
 import { listStagedDigests } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
@@ -105,6 +106,7 @@ export async function markDeleting(tx: Writer, threadId: string): Promise<boolea
  * interrupted deletion is repeated. Bytes of files stay until a sweep finds that no file names them.
  */
 export async function deleteThreadRows(store: Store, threadId: string): Promise<void> {
+  await endChargeOf(store, { threadId, at: null })
   for (const [table, key] of Object.entries(OWNED))
     await deleteInBatches(store, (tx) => deleteBatch(tx, { table, key, owner: 'thread_id', threadId }))
   const children = { table: 'children', key: 'reference', owner: 'parent_thread_id', threadId }

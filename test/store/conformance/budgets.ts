@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
+import { NOTHING_HELD } from '../../../src/policy/budget-judgement.js'
 import type { Held } from '../../../src/policy/budget-judgement.js'
+import { nowMicros } from '../../../src/protocol/time.js'
 import { readBudgetState } from '../../../src/store/budgets/budget-state.js'
-import { endChargeOf, endOldCharges, findCharge, putCharge } from '../../../src/store/budgets/charges.js'
+import {
+  endChargeOf,
+  endOldCharges,
+  findCharge,
+  lockCharge,
+  putCharge,
+  settled,
+} from '../../../src/store/budgets/charges.js'
+import { deleteThreadRows } from '../../../src/store/threads/retention.js'
 import { findOwnerBudgets, putOwnerBudgets } from '../../../src/store/budgets/owner-budgets.js'
 import { lockSpending, raiseLimit, readSpending, writeSpending } from '../../../src/store/budgets/spending.js'
 import { ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
@@ -13,10 +23,12 @@ import type { WithStore } from './with-store.js'
 
 const TREE = { owner: 'tree:t', period: 'total' } as const
 const HELD: Held = { inputTokens: 10, outputTokens: 20, cost: 30 }
+/** A charge that is older than an hour is ended by whoever sees it. */
+const BEGAN = nowMicros()
 const NO_CODE = { worker: undefined, agent: undefined }
 
 const charge = {
-  ...{ threadId: 't', operation: 'model_1_1', run: 1, number: 1, scheduledAt: 1, at: NOW },
+  ...{ threadId: 't', operation: 'model_1_1', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
   ...{ owners: [{ ...TREE, beganAt: 0 }], held: HELD },
 }
 
@@ -58,11 +70,12 @@ export function budgetConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await hold(store)
       expect(await sums(store)).toEqual([0, 0, 0, 10, 20, 30])
-      await endChargeOf(store, { threadId: 't', operation: 'another' })
+      await endChargeOf(store, { threadId: 'another', at: null })
       expect(await endOldCharges(store, null)).toBe(0)
       expect(await sums(store)).toEqual([0, 0, 0, 10, 20, 30])
-      await Promise.all([1, 2, 3].map(() => endChargeOf(store, { threadId: 't', operation: 'model_1_1' })))
+      await Promise.all([1, 2, 3].map(() => endChargeOf(store, { threadId: 't', at: BEGAN + 2_000_000 })))
       expect(await sums(store)).toEqual([10, 0, 20, 0, 0, 0])
+      expect((await store.read((db) => readSpending(db, TREE))).spent.runtime).toBe(2_000)
       expect((await store.read((db) => findCharge(db, 't')))?.held.inputTokens).toBe(0)
     }),
   )
@@ -86,6 +99,50 @@ export function budgetConformance(withStore: WithStore): void {
   )
 
   test(
+    'a charge that is older than any call of a model is ended, whatever became of its worker',
+    withStore(async (store) => {
+      await hold(store)
+      const before = { ...charge, at: BEGAN - 2 * 3_600_000_000 }
+      await store.writeLocked((tx) => putCharge(tx, before))
+      expect(await endOldCharges(store, null)).toBe(1)
+      expect(await sums(store)).toEqual([10, 0, 20, 0, 0, 0])
+    }),
+  )
+
+  test(
+    'a thread that is deleted gives back what it held, and what it has used is counted',
+    withStore(async (store) => {
+      await hold(store)
+      const account = { owner: 'account:a', period: 'total' } as const
+      await store.writeLocked(async (tx) => {
+        const row = await lockSpending(tx, { ...account, threadId: null })
+        writeSpending(tx, { ...row, held: HELD })
+        await putCharge(tx, { ...charge, owners: [...charge.owners, { ...account, beganAt: 0 }] })
+      })
+      await deleteThreadRows(store, 't')
+      const { spent, held } = await store.read((db) => readSpending(db, account))
+      expect([spent.inputTokens, held.inputTokens, held.outputTokens]).toEqual([10, 0, 0])
+    }),
+  )
+
+  test(
+    'a charge that another call follows while it is ended is settled once',
+    withStore(async (store) => {
+      await hold(store)
+      const next = store.writeLocked(async (tx) => {
+        const known = await lockCharge(tx, 't')
+        const row = await lockSpending(tx, { ...TREE, threadId: 't' })
+        if (known !== null && known.held !== NOTHING_HELD)
+          writeSpending(tx, settled(row, known.held, { ...HELD, inputTokens: 10 }))
+        await putCharge(tx, { ...charge, operation: 'model_1_2', held: { ...HELD, inputTokens: 0 } })
+      })
+      await Promise.all([next, endOldCharges(store, null), endChargeOf(store, { threadId: 't', at: null })])
+      const [input] = await sums(store)
+      expect(input).toBe(10)
+    }),
+  )
+
+  test(
     'a period that is over begins anew, and one that begins in the future stays: no clock gives anything back twice',
     withStore(async (store) => {
       const hour = { owner: 'account:a', period: 'hour', threadId: null } as const
@@ -96,7 +153,7 @@ export function budgetConformance(withStore: WithStore): void {
             ...row,
             beganAt: beganAt ?? row.beganAt,
             spent: { ...row.spent, steps: 5 },
-            raised: { maxSteps: 9 },
+            raised: { maxSteps: { most: 9, approval: {} } },
           })
           return row
         })
@@ -120,8 +177,12 @@ export function budgetConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await hold(store)
       for (const most of [5, 9, 7])
-        await store.write((tx) => raiseLimit(tx, { ...TREE, name: 'maxSteps', most }))
-      expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({ maxSteps: 9 })
+        await store.write((tx) =>
+          raiseLimit(tx, { ...TREE, name: 'maxSteps', most, beganAt: 0, approval: {} }),
+        )
+      expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({
+        maxSteps: { most: 9, approval: {} },
+      })
     }),
   )
 
