@@ -29,7 +29,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
   ]
 
   test.each(ends)(
-    'PL-RC.9 with %o the call at the limit is made, and the next one is not',
+    'PL-RC.9 PL-CM.4 with %o the call at the limit is made, and the next one is not',
     async (run, made) => {
       let looks = 0
       const { thread, voices } = await start({

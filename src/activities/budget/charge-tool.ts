@@ -13,7 +13,7 @@ import { unstoredFacts } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { readScheduledTime } from '../temporal-activity.js'
-import { chargeCall } from './charge.js'
+import { chargeCall, foundToolLimits } from './charge.js'
 import type { OverBudget } from './charge.js'
 import { stopAtBudget, takeAnswer } from './over-budget.js'
 
@@ -45,8 +45,10 @@ export async function chargeTool(
   const { store, budgets: worker } = dependencies
   const { threadId, run, callId, now: at } = input
   const defined = { worker, agent: content.budget }
-  const { subjects } = await store.read((db) => readSubjects(db, { threadId, run }, defined))
-  if (!hasToolLimit(subjects.flatMap(({ limits }) => limits))) return null
+  if (foundToolLimits(threadId) !== true) {
+    const { subjects } = await store.read((db) => readSubjects(db, { threadId, run }, defined))
+    if (!hasToolLimit(subjects.flatMap(({ limits }) => limits))) return null
+  }
   const now = microseconds(input)
   const scope = callScope(input)
   const taken = await takeAnswer(store, { threadId, now, scope, response, operation: null })

@@ -21,6 +21,7 @@ import {
   endOldCharges,
   findCharge,
   lockCharge,
+  NO_CHARGE,
   putCharge,
   settled,
   usageOfCharge,
@@ -78,9 +79,14 @@ export interface OverBudget {
 
 const FREE: Charged = { kind: 'charged', maxOutputTokens: null, told: null }
 
-/** Threads that this process has charged; a few thousand of them are kept. */
-const charged = new Set<string>()
+/** Threads that this process has charged, and whether their budgets limit tools or time; a few thousand of them are kept. */
+const charged = new Map<string, boolean>()
 const MOST_KEPT = 5_000
+
+/** Whether the newest charge of the thread by this process has found that tools or time are limited; undefined: it has made none. */
+export function foundToolLimits(threadId: string): boolean | undefined {
+  return charged.get(threadId)
+}
 
 /** Whether this process has charged a call of the thread, so that the end of its run looks for it. */
 export function mayHold(threadId: string): boolean {
@@ -90,7 +96,6 @@ export function mayHold(threadId: string): boolean {
 /** Charges a call to the budgets of its thread. @throws `Operation.Stale` for an attempt that was given up */
 export async function chargeCall(store: Store, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
   if (charged.size >= MOST_KEPT) charged.clear()
-  charged.add(call.threadId)
   const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
   if (outcome.kind !== 'waits' || (await endOldCharges(store, call)) === 0) return outcome
   return store.writeLocked((tx) => charge(tx, call, defined))
@@ -106,7 +111,7 @@ export async function chargeBeside(
 ): Promise<Exceeded | null> {
   return store.writeLocked(async (tx) => {
     const { subjects } = await readSubjects(tx, call, defined)
-    const rows = await lockRows(tx, { call, subjects, known: null })
+    const rows = await lockRows(tx, { call, subjects, known: null, runtime: 0 })
     const judgement = judgeBudgets(
       call.need,
       subjects.map((subject) => accountOf(subject, rows)),
@@ -135,32 +140,72 @@ export async function addUsed(
 }
 
 async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
-  const { threadId, run, operation, number, scheduledAt } = call
-  const { subjects, requester, isInteractive } = await readSubjects(tx, { threadId, run }, defined)
+  const { threadId, run, operation, number, scheduledAt, need: asked } = call
+  const budgets = await readSubjects(tx, { threadId, run }, defined)
+  const { subjects } = budgets
+  charged.set(threadId, subjects.some(limitsTools))
+  if (asked.kind === 'tool') return countTool(tx, call, budgets)
   if (subjects.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
   const known = await lockCharge(tx, threadId)
   if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
   const isCharged = known?.operation === operation && known.number === number
-  if (isCharged && call.need.kind === 'tool') return goOn(tx, call, known)
-  const rows = await lockRows(tx, { call, subjects, known, isUnsent: isCharged })
+  const rows = await lockRows(tx, {
+    ...{ call, subjects, known, isUnsent: isCharged },
+    runtime: runtimeSince(call, known),
+  })
   const accounts = subjects.map((subject) => accountOf(subject, rows))
   // The first request of a call is that of its step.
-  const need =
-    call.need.kind === 'model' ? { ...call.need, isStep: call.need.isStep && number === 1 } : call.need
+  const need = { ...asked, isStep: asked.isStep && number === 1 }
   const judgement = judgeBudgets(need, accounts)
   const added = judgement.kind === 'fits' ? spentBy(need) : NOTHING
   const held = judgement.kind === 'fits' ? judgement.held : NOTHING_HELD
   await writeRows(tx, call, { subjects, rows, added, held, judgement })
   const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
   if (judgement.kind === 'fits')
-    await putCharge(tx, { threadId, operation, run, number, scheduledAt, at: call.now, owners, held })
+    await putCharge(tx, {
+      ...{ threadId, operation, tool: known?.tool ?? '', run, number, scheduledAt, at: call.now },
+      ...{ owners, held },
+    })
   else if (known !== null)
     await putCharge(tx, {
       ...known,
       ...{ run, at: call.now, held: NOTHING_HELD, operation: isCharged ? NOT_CHARGED : known.operation },
     })
-  return outcomeOf(judgement, { accounts, subjects, rows, requester, isInteractive })
+  return outcomeOf(judgement, { ...budgets, accounts, rows })
 }
+
+/**
+ * Counts a call of a tool in the subjects that limit tools or time. It holds nothing, and leaves what the model call before it holds until
+ * the next one.
+ */
+async function countTool(tx: Writer, call: ChargedCall, budgets: BudgetsOfRun): Promise<Charged> {
+  const { threadId, run, operation, scheduledAt, now, waitedSince, need } = call
+  const subjects = budgets.subjects.filter(limitsTools)
+  if (subjects.length === 0) return FREE
+  const known = await lockCharge(tx, threadId)
+  if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
+  if (known?.tool === operation) {
+    // Its attempt died, or it goes on once a person has answered.
+    const waited = waitedSince === undefined ? 0 : Math.max(0, now - waitedSince)
+    if (waited > 0) await putCharge(tx, { ...known, at: known.at + waited })
+    return FREE
+  }
+  const rows = await lockRows(tx, { call, subjects, known: null, runtime: runtimeSince(call, known) })
+  const accounts = subjects.map((subject) => accountOf(subject, rows))
+  const judgement = judgeBudgets(need, accounts)
+  const fits = judgement.kind === 'fits'
+  const added = fits ? spentBy(need) : NOTHING
+  await writeRows(tx, call, { subjects, rows, added, held: NOTHING_HELD, judgement })
+  const before = known ?? { ...NO_CHARGE, threadId }
+  await putCharge(tx, { ...before, run, scheduledAt, at: now, ...(fits && { tool: operation }) })
+  return outcomeOf(judgement, { ...budgets, accounts, rows })
+}
+
+function limitsTools({ limits }: BudgetSubject): boolean {
+  return limits.some(({ name }) => name === 'maxToolCalls' || name === 'maxRuntimeSeconds')
+}
+
+type BudgetsOfRun = Awaited<ReturnType<typeof readSubjects>>
 
 interface Taken {
   readonly subjects: readonly BudgetSubject[]
@@ -219,13 +264,6 @@ function outcomeOf(
 /** The charge of a request that was taken back. */
 const NOT_CHARGED = '(none)'
 
-/** A call of a tool was charged before: its attempt died, or it goes on once a person has answered. */
-async function goOn(tx: Writer, { now, waitedSince }: ChargedCall, known: Charge): Promise<Charged> {
-  if (waitedSince !== undefined)
-    await putCharge(tx, { ...known, at: known.at + Math.max(0, now - waitedSince) })
-  return FREE
-}
-
 interface Locking {
   readonly call: BesideCall & Partial<ChargedCall>
   readonly subjects: readonly BudgetSubject[]
@@ -233,6 +271,8 @@ interface Locking {
   readonly known: Charge | null
   /** It is of this very request, which was not sent: a provider wanted a pause, or the attempt died. It is taken back whole. */
   readonly isUnsent?: boolean
+  /** Milliseconds of work since the last charge. */
+  readonly runtime: number
 }
 
 /**
@@ -241,14 +281,13 @@ interface Locking {
  */
 async function lockRows(
   tx: Writer,
-  { call, subjects, known, isUnsent = false }: Locking,
+  { call, subjects, known, isUnsent = false, runtime }: Locking,
 ): Promise<Map<string, Spending>> {
   const rows = new Map<string, Spending>()
   const threads = new Map(subjects.map((subject) => [keyOf(subject), subject.threadId]))
   const keys = new Map([...subjects, ...(known?.owners ?? [])].map((key) => [keyOf(key), key]))
   const used = known === null || isUnsent ? NOTHING_HELD : await usedByKnown(tx, call, known)
   const taken = isUnsent ? takenBack(call) : NOTHING
-  const runtime = known === null ? 0 : runtimeSince(call, known)
   for (const key of [...keys.values()].toSorted(inLockOrder)) {
     const { owner, period } = key
     const row = await lockSpending(tx, { owner, period, threadId: threads.get(keyOf(key)) ?? null })
@@ -273,8 +312,8 @@ async function usedByKnown(
 }
 
 /** Milliseconds of work since the last charge of the same run. */
-function runtimeSince({ run, now, waitedSince }: Locking['call'], known: Charge): number {
-  if (known.run !== run) return 0
+function runtimeSince({ run, now, waitedSince }: Locking['call'], known: Charge | null): number {
+  if (known === null || known.run !== run) return 0
   return toMillis(Math.max(0, (waitedSince ?? now) - known.at))
 }
 

@@ -17,6 +17,7 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
+import { foundToolLimits } from '../budget/charge.js'
 import { chargeTool, limitsTools } from '../budget/charge-tool.js'
 import type { ChargedTool } from '../budget/charge-tool.js'
 import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
@@ -84,14 +85,17 @@ export async function beginCall(
   input: HeldInput,
   beginning: CallBeginning,
 ): Promise<BegunCall> {
-  const { charged, response = null } = beginning
-  const begun = await beginOrFindBudgets(store, input, beginning)
-  if (begun.kind !== 'uncharged') return begun
-  if (charged === undefined) throw new Error('Expected a call that is charged, got another.')
-  const answer = await chargeTool(charged, input, response)
-  if (answer !== null) return { kind: 'answered', answer }
-  const { charged: _done, ...rest } = beginning
-  const again = await beginOrFindBudgets(store, input, rest)
+  const { charged, response = null, ...rest } = { ...beginning }
+  const limited = foundToolLimits(input.threadId)
+  const isFirst = beginning.id === input.callId || response !== null
+  if (charged !== undefined && !input.queued && isFirst && limited !== false) {
+    // What the charge of the model call before has found says whether to look first.
+    const begun = limited === true ? null : await beginOrFindBudgets(store, input, beginning)
+    if (begun !== null && begun.kind !== 'uncharged') return begun
+    const answer = await chargeTool(charged, input, response)
+    if (answer !== null) return { kind: 'answered', answer }
+  }
+  const again = await beginOrFindBudgets(store, input, { ...rest, response })
   if (again.kind === 'uncharged') throw new Error('Expected a call that was charged.')
   return again
 }

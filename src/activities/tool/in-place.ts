@@ -32,9 +32,12 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import type { InvokeTool } from '../thread-state/buffered-state.js'
 import { failureMessage, providerText } from '../turn/answer-facts.js'
 import type { FailedModel } from '../turn/answer-facts.js'
-import { budgetInPlace } from '../budget/charge-in-place.js'
+import { exceededText } from '../../policy/budget-text.js'
+import { textTokens } from '../../model/context/row-tokens.js'
+import { stepScope } from '../scope.js'
+import { addUsed, chargeBeside } from '../budget/charge.js'
 import { modelNames, requireModel, withinRequest } from '../turn/candidates.js'
-import { RequestLog } from '../turn/request-log.js'
+import { pricesOf, RequestLog } from '../turn/request-log.js'
 import type { RequestRecord } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { reasonOf } from './call-result.js'
@@ -231,11 +234,64 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
       if (ModelAbortedError.isInstance(error)) return { kind: 'failed', problem: 'The call was stopped.' }
       const failed = { model: model.name, error: classifyModelError(error) }
       failures.push(failed)
+      await budget.end(log)
       await recordFailure(dependencies.store, asked, failed)
     }
   }
   const missing = `The model "${asked.prompt.model}" is not available at the moment.`
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
+}
+
+type BudgetedCaller = Pick<InvokingCall, 'threadId' | 'run' | 'step' | 'content' | 'hasBudgets'>
+
+/** A request of code, as budgets meet it. */
+interface BudgetedRequest {
+  /** Why it must not be sent; null: it may. */
+  begin(model: string, prices: Parameters<typeof pricesOf>[0]): Promise<string | null>
+  /** It has ended. A failure of the store here must not lose the answer. */
+  end(log: RequestLog): Promise<void>
+}
+
+const FREE: BudgetedRequest = { begin: async () => null, end: async () => undefined }
+
+/**
+ * The budgets of the requests of a prompt in place; without any they do nothing. Several may be under way at once, and the call of the tool is the
+ * one that a thread has in flight (T1): so they hold nothing, and each may go over a limit by its own answer.
+ */
+function budgetInPlace(
+  { store, budgets: worker }: ActivityDependencies,
+  { threadId, run, step, content, hasBudgets }: BudgetedCaller,
+  { prompt, tools = [] }: ModelRequest,
+): BudgetedRequest {
+  const agent = content?.budget
+  if (!hasBudgets && worker === undefined && agent === undefined) return FREE
+  const defined = { worker, agent }
+  const inputTokens = Math.max(1, textTokens(JSON.stringify([prompt, tools])))
+  return {
+    async begin(model, known) {
+      const { inputPrice, outputPrice } = pricesOf(known)
+      const prices = { input: inputPrice, output: outputPrice }
+      const need = {
+        kind: 'model',
+        isStep: false,
+        model,
+        inputTokens,
+        maxOutputTokens: null,
+        prices,
+      } as const
+      const call = { threadId, run, need, now: nowMicros(), scope: stepScope({ run, step }) }
+      const exceeded = await chargeBeside(store, call, defined)
+      return exceeded === null
+        ? null
+        : exceededText(exceeded).replace('The run was ended', 'It was not called')
+    },
+    async end({ last }) {
+      if (last?.usage == null) return
+      const { inputTokens: input, outputTokens, cost } = last.usage
+      const used = { inputTokens: input, outputTokens, cost: cost ?? 0 }
+      await addUsed(store, { threadId, run, used }, defined).catch(() => undefined)
+    },
+  }
 }
 
 /** Records the error for operators (T5). A failure of the store here must not lose the answer. */

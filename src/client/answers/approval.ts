@@ -4,7 +4,7 @@
  * Does not own: the form of an answer (`check-answer.ts`), and its way to the workflow (`respond.ts`).
  * Invariant: an answer that is refused leaves the request open, and nothing of it is stored.
  */
-import { answererProblem } from '../../policy/approval.js'
+import { answererProblem, demandsMore } from '../../policy/approval.js'
 import type { Caller } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
@@ -16,6 +16,7 @@ import { nowMicros, toMicros } from '../../protocol/time.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { raiseLimit } from '../../store/budgets/spending.js'
 import { insertGrant } from '../../store/calls/grants.js'
+import { answerRequest, listBudgetRequestsOf } from '../../store/calls/requests.js'
 import type { Decision, PendingRecord } from '../../store/calls/requests.js'
 import { argumentsOf, findToolCall } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
@@ -104,7 +105,21 @@ async function budgetDecision(
   const { owner, period, beganAt, limit: name, approval } = detail
   const most = raise ?? raisedBy(detail)
   await raiseLimit(tx, { owner, period, beganAt, name, most, approval })
+  await releaseOthers(tx, request, { ...made, answer: { most }, now: nowMicros() })
   return { ...made, answer: { most } }
+}
+
+/** A limit that is raised for one thread is raised for all that wait for it: fifty subagents ask one person once. */
+async function releaseOthers(tx: Writer, request: PendingRecord, decision: Decision): Promise<void> {
+  const detail = budgetDetailOf(request)
+  if (detail === null || decision.approved !== true || request.status !== 'open') return
+  for (const other of await listBudgetRequestsOf(tx, detail)) {
+    const { thread_id: threadId, id, status } = other
+    const rule = budgetDetailOf(other)?.approval ?? {}
+    const isSelf = threadId === request.thread_id && id === request.id
+    if (isSelf || status !== 'open' || demandsMore(rule, detail.approval)) continue
+    await answerRequest(tx, { ...decision, threadId, id })
+  }
 }
 
 async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObject): Promise<JsonObject> {

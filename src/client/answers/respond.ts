@@ -4,6 +4,7 @@ import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../..
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Caller } from '../../policy/approval.js'
+import { budgetDetailOf } from '../../policy/budget-request.js'
 import { approvalDetailOf, formProblem } from '../../policy/approval-detail.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
@@ -15,6 +16,7 @@ import {
   findRequest,
   insertEarlyAnswer,
   isDropped,
+  listBudgetRequestsOf,
   isEnded,
 } from '../../store/calls/requests.js'
 import type { Decision, PendingRecord } from '../../store/calls/requests.js'
@@ -31,7 +33,6 @@ import { attachmentDigest, placeAttachments, storeBytes } from '../messages/atta
 import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
-import { listReleased, releaseOthers } from './raised-budgets.js'
 import { approvalDecision, checkAnswerer } from './approval.js'
 import { checkAnswer } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
@@ -154,6 +155,20 @@ function invalidAnswerError({ thread_id: threadId, id }: PendingRecord): Message
   )
 }
 
+/** The requests that were answered with this one, and whose calls have not gone on. */
+async function listReleased(db: Reader, request: PendingRecord): Promise<readonly PendingRecord[]> {
+  const detail = budgetDetailOf(request)
+  if (detail === null || request.approved !== true) return []
+  const others = await listBudgetRequestsOf(db, detail)
+  return others.filter(
+    (other) =>
+      !(other.thread_id === request.thread_id && other.id === request.id) &&
+      other.status === 'answered' &&
+      other.approved === true &&
+      budgetDetailOf(other)?.taken !== true,
+  )
+}
+
 interface Answering {
   readonly threadId: string
   readonly requestId: string
@@ -178,7 +193,6 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
     const request = await answerableRequest(tx, { threadId, requestId, kind: answer.kind })
     const decision = { ...(await toDecision(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
-    await releaseOthers(tx, request, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
   })
 }

@@ -12,7 +12,6 @@ import type { Held } from '../../policy/budget-judgement.js'
 import type { BudgetPeriod } from '../../protocol/event-codes.js'
 import { nowMicros, toMillis } from '../../protocol/time.js'
 import type { Micros, Millis } from '../../protocol/time.js'
-import { findOperation } from '../operations.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { lockSpending, writeSpending } from './spending.js'
@@ -23,10 +22,12 @@ type ChargedOwner = Pick<Spending, 'owner' | 'period' | 'beganAt'>
 
 export interface Charge {
   readonly threadId: string
-  /** The call: the id of its operation. */
+  /** The newest model call: the id of its operation. */
   readonly operation: string
+  /** The newest call of a tool that was counted; empty: none. It holds nothing, so what the model call holds stays until the next one. */
+  readonly tool: string
   readonly run: number
-  /** Of the request within a model call, from 1; 0 for a tool. */
+  /** Of the request within the model call, from 1. */
   readonly number: number
   readonly scheduledAt: Micros
   /** Up to here the time of the run is counted. */
@@ -42,48 +43,49 @@ export async function findCharge(db: Reader, threadId: string): Promise<Charge |
 
 /** Reads and locks the charge of a thread, before the rows of any subject; null: it has none. */
 export async function lockCharge(tx: Writer, threadId: string): Promise<Charge | null> {
-  const row = await tx
-    .insertInto('charges')
-    .values({ thread_id: threadId, ...toRow({ ...NO_CHARGE, threadId }) })
-    .onConflict((conflict) =>
-      conflict.column('thread_id').doUpdateSet({ thread_id: sql.ref('excluded.thread_id') }),
-    )
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  return row.operation === '' ? null : fromRow(row)
+  const { rows } = await sql<Row>`
+    insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
+    values (${threadId}, '', '', 0, 0, 0, 0, '[]', 0, 0, 0)
+    on conflict (thread_id) do update set thread_id = excluded.thread_id
+    returning *`.execute(tx)
+  const [row] = rows
+  if (row === undefined) throw new Error(`Expected a row of the thread ${threadId}, got none.`)
+  return row.operation === '' && row.tool === '' ? null : fromRow(row)
 }
 
-/** A row that was made to be locked. */
-const NO_CHARGE = { operation: '', run: 0, number: 0, scheduledAt: 0, at: 0, owners: [], held: NOTHING_HELD }
-
-function toRow({ operation, run, number, scheduledAt, at, owners, held }: Charge) {
-  return {
-    ...{ operation, run, number, scheduled_at: scheduledAt, at },
-    owners: JSON.stringify(owners.map(({ owner, period, beganAt }) => [owner, period, beganAt])),
-    held_input: held.inputTokens,
-    held_output: held.outputTokens,
-    held_cost: held.cost,
-  }
+/** A row that was made to be locked: nothing is charged. */
+export const NO_CHARGE = {
+  ...{ operation: '', tool: '', run: 0, number: 0, scheduledAt: 0, at: 0 },
+  owners: [],
+  held: NOTHING_HELD,
 }
 
 /** Replaces the charge of the thread. */
 export async function putCharge(tx: Writer, charge: Charge): Promise<void> {
-  const { threadId } = charge
-  const row = toRow(charge)
-  await tx
-    .insertInto('charges')
-    .values({ thread_id: threadId, ...row })
-    .onConflict((conflict) => conflict.column('thread_id').doUpdateSet(row))
-    .execute()
+  const { threadId, operation, tool, run, number, scheduledAt, at, held } = charge
+  const owners = JSON.stringify(charge.owners.map(({ owner, period, beganAt }) => [owner, period, beganAt]))
+  await sql`
+    insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
+    values (${threadId}, ${operation}, ${tool}, ${run}, ${number}, ${scheduledAt}, ${at}, ${owners},
+      ${held.inputTokens}, ${held.outputTokens}, ${held.cost})
+    on conflict (thread_id) do update set operation = excluded.operation, tool = excluded.tool, run = excluded.run,
+      number = excluded.number, scheduled_at = excluded.scheduled_at, at = excluded.at, owners = excluded.owners,
+      held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost`.execute(
+    tx,
+  )
 }
 
 /** What the request of a charge has used: of one that was lost, the estimate of its input. */
-export async function usageOfCharge(db: Reader, charge: Charge): Promise<Held> {
+export async function usageOfCharge(tx: Writer, charge: Charge): Promise<Held> {
   const { threadId, operation, number, held } = charge
   if (number === 0 || held === NOTHING_HELD) return NOTHING_HELD
-  const detail = (await findOperation(db, threadId, operation))?.detail
+  const { rows } = await sql<{ readonly detail: string | null }>`
+    select detail from operations where thread_id = ${threadId} and id = ${operation}`.execute(tx)
+  const detail = rows[0]?.detail ?? 'null'
   // Written by `RequestLog`: the store's boundary.
-  const { requests = [] } = (detail ?? {}) as { readonly requests?: readonly LoggedRequest[] }
+  const { requests = [] } = (JSON.parse(detail) ?? {}) as {
+    readonly requests?: readonly LoggedRequest[]
+  }
   return usedBy(requests[number - 1], charge)
 }
 
@@ -146,7 +148,7 @@ export async function endChargeOf(
   { threadId, at }: { readonly threadId: string; readonly at: Micros | null },
 ): Promise<void> {
   const known = await store.read((db) => findCharge(db, threadId))
-  if (known !== null && known.operation !== '') await endCharge(store, known, at ?? known.at)
+  if (known !== null) await endCharge(store, known, at ?? known.at)
 }
 
 async function endCharge(store: Store, known: Charge, at: Micros): Promise<boolean> {
@@ -211,7 +213,9 @@ async function listOldCharges(db: Reader, before: Micros): Promise<readonly Char
   return rows.map(fromRow)
 }
 
-function fromRow(row: Selectable<Schema['charges']>): Charge {
+type Row = Selectable<Schema['charges']>
+
+function fromRow(row: Row): Charge {
   // Written by `putCharge`: the store's boundary.
   const owners = JSON.parse(row.owners) as readonly (readonly [string, BudgetPeriod, Micros])[]
   const held = { inputTokens: row.held_input, outputTokens: row.held_output, cost: row.held_cost }
@@ -219,6 +223,7 @@ function fromRow(row: Selectable<Schema['charges']>): Charge {
   return {
     threadId: row.thread_id,
     operation: row.operation,
+    tool: row.tool,
     run: row.run,
     number: row.number,
     scheduledAt: row.scheduled_at,

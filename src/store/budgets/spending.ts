@@ -7,7 +7,7 @@
  * - A period begins by the clock of the database, and never again: a clock that jumps back gives nothing back.
  */
 import { sql } from 'kysely'
-import type { Insertable, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import { NOTHING_HELD } from '../../policy/budget-judgement.js'
 import type { Held, Spent } from '../../policy/budget-judgement.js'
 import { BUDGET_LIMITS } from '../../policy/budget.js'
@@ -53,25 +53,28 @@ export async function lockSpending(
   tx: Writer,
   { owner, period, threadId }: SpendingKey & { readonly threadId: string | null },
 ): Promise<Spending> {
-  const row = await tx
-    .insertInto('spending')
-    .values({ ...toRow({ ...EMPTY, owner, period }), thread_id: threadId })
-    .onConflict((conflict) =>
-      conflict.columns(['owner', 'period']).doUpdateSet({ period: sql.ref('excluded.period') }),
-    )
-    .returningAll()
-    .returning(sql<string>`cast(current_timestamp as text)`.as('now'))
-    .executeTakeFirstOrThrow()
+  const { rows } = await sql<Row & { readonly now: string }>`
+    insert into spending (owner, period, thread_id, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
+      cost, held_input, held_output, held_cost, warned, limits, raised)
+    values (${owner}, ${period}, ${threadId}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}')
+    on conflict (owner, period) do update set period = excluded.period
+    returning *, cast(current_timestamp as text) as now`.execute(tx)
+  const [row] = rows
+  if (row === undefined) throw new Error(`Expected a row of ${owner}, got none.`)
   return inPeriod(fromRow(row), period, row.now)
 }
 
 /** Writes a row that this transaction has locked. */
-export function writeSpending(tx: Writer, { owner, period, ...spending }: Spending): void {
-  const { owner: _owner, period: _period, ...columns } = toRow({ owner, period, ...spending })
-  pipeline(
-    tx,
-    tx.updateTable('spending').set(columns).where('owner', '=', owner).where('period', '=', period).execute(),
-  )
+export function writeSpending(tx: Writer, spending: Spending): void {
+  const { owner, period, beganAt, spent, held, warned, limits, raised } = spending
+  const statement = sql`
+    update spending set began_at = ${beganAt}, steps = ${spent.steps}, model_calls = ${spent.modelCalls},
+      tool_calls = ${spent.toolCalls}, runtime = ${spent.runtime}, input_tokens = ${spent.inputTokens},
+      output_tokens = ${spent.outputTokens}, cost = ${spent.cost}, held_input = ${held.inputTokens},
+      held_output = ${held.outputTokens}, held_cost = ${held.cost}, warned = ${JSON.stringify(warned)},
+      limits = ${JSON.stringify(limits)}, raised = ${JSON.stringify(raised)}
+    where owner = ${owner} and period = ${period}`
+  pipeline(tx, statement.execute(tx))
 }
 
 /** What a subject has used in its present period, for readers; nothing if it has no row. */
@@ -146,29 +149,8 @@ function beginningOf(period: BudgetPeriod, now: string): Micros {
 
 type Row = Selectable<Schema['spending']>
 
-function toRow({ owner, period, beganAt, spent, held, warned, limits, raised }: Spending) {
-  return {
-    owner,
-    period,
-    began_at: beganAt,
-    steps: spent.steps,
-    model_calls: spent.modelCalls,
-    tool_calls: spent.toolCalls,
-    runtime: spent.runtime,
-    input_tokens: spent.inputTokens,
-    output_tokens: spent.outputTokens,
-    cost: spent.cost,
-    held_input: held.inputTokens,
-    held_output: held.outputTokens,
-    held_cost: held.cost,
-    warned: JSON.stringify(warned),
-    limits: JSON.stringify(limits),
-    raised: JSON.stringify(raised),
-  } satisfies Omit<Insertable<Schema['spending']>, 'thread_id'>
-}
-
 function fromRow(row: Row): Spending {
-  // Written by `toRow`: the store's boundary.
+  // Written by `writeSpending`: the store's boundary.
   const warned = JSON.parse(row.warned) as readonly BudgetLimit[]
   return {
     owner: row.owner,

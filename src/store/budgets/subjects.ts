@@ -41,6 +41,17 @@ interface BudgetedRun {
   readonly run: number
 }
 
+type Json = string | null
+
+/** Budgets of others that hold for a thread; as text, for building the statement would cost more than running it. */
+const OTHERS = [
+  sql<Json>`(select root.budgets from threads root where root.id = threads.root_thread_id)`.as('of_root'),
+  sql<Json>`(select owner.budgets from owner_budgets owner
+    where owner.account = threads.account and owner.user_id = '')`.as('of_account'),
+  sql<Json>`(select owner.budgets from owner_budgets owner
+    where owner.account = coalesce(threads.account, '') and owner.user_id = threads.user_id)`.as('of_user'),
+] as const
+
 interface BudgetsOfRun {
   /** From the widest to the narrowest; empty without any budget. */
   readonly subjects: readonly BudgetSubject[]
@@ -58,26 +69,7 @@ export async function readSubjects(
 ): Promise<BudgetsOfRun> {
   const row = await db
     .selectFrom('threads')
-    .select(['root_thread_id', 'account', 'user_id', 'budgets', 'permissions'])
-    .select((threads) => [
-      threads
-        .selectFrom('threads as root')
-        .select('root.budgets')
-        .whereRef('root.id', '=', 'threads.root_thread_id')
-        .as('of_root'),
-      threads
-        .selectFrom('owner_budgets as owner')
-        .select('owner.budgets')
-        .whereRef('owner.account', '=', 'threads.account')
-        .where('owner.user_id', '=', '')
-        .as('of_account'),
-      threads
-        .selectFrom('owner_budgets as owner')
-        .select('owner.budgets')
-        .where('owner.account', '=', threads.fn.coalesce('threads.account', threads.val('')))
-        .whereRef('owner.user_id', '=', 'threads.user_id')
-        .as('of_user'),
-    ])
+    .select(['root_thread_id', 'account', 'user_id', 'budgets', 'permissions', ...OTHERS])
     .where('id', '=', threadId)
     .executeTakeFirst()
   if (row === undefined) return { subjects: [], requester: null, isInteractive: true }

@@ -45,10 +45,12 @@ export interface SpendingTable {
 /** The newest charge of a thread: its next one, its end or a sweep puts what was really used in the place of what it holds. */
 export interface ChargesTable {
   thread_id: string
-  /** The call. */
+  /** The newest model call. */
   operation: string
+  /** The newest call of a tool that was counted; empty: none. */
+  tool: string
   run: number
-  /** Of the request within a model call, from 1; 0 for a tool. */
+  /** Of the request within the model call, from 1. */
   number: number
   /** When Temporal scheduled the attempt that made it. */
   scheduled_at: Micros

@@ -394,6 +394,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: {
       thread_id: 'text',
       operation: 'text',
+      tool: 'text',
       run: 'int',
       number: 'int',
       scheduled_at: 'big',

@@ -13,8 +13,14 @@ import {
 } from '../../../src/store/budgets/charges.js'
 import { deleteThreadRows } from '../../../src/store/threads/retention.js'
 import { findOwnerBudgets, putOwnerBudgets } from '../../../src/store/budgets/owner-budgets.js'
-import { lockSpending, raiseLimit, readSpending, writeSpending } from '../../../src/store/budgets/spending.js'
-import { ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
+import {
+  forgetRaised,
+  lockSpending,
+  raiseLimit,
+  readSpending,
+  writeSpending,
+} from '../../../src/store/budgets/spending.js'
+import { ownerName, ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
 import { finishOperation, insertOperation } from '../../../src/store/operations.js'
 import type { Store } from '../../../src/store/store.js'
 import { insertThread } from '../../../src/store/threads/threads.js'
@@ -28,7 +34,7 @@ const BEGAN = nowMicros()
 const NO_CODE = { worker: undefined, agent: undefined }
 
 const charge = {
-  ...{ threadId: 't', operation: 'model_1_1', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
+  ...{ threadId: 't', operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
   ...{ owners: [{ ...TREE, beganAt: 0 }], held: HELD },
 }
 
@@ -183,6 +189,11 @@ export function budgetConformance(withStore: WithStore): void {
       expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({
         maxSteps: { most: 9, approval: {} },
       })
+      await store.write((tx) => forgetRaised(tx, TREE.owner))
+      expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({})
+      const late = { ...TREE, name: 'maxSteps', most: 20, beganAt: 5, approval: {} } as const
+      await store.write((tx) => raiseLimit(tx, late))
+      expect((await store.read((db) => readSpending(db, TREE))).raised).toEqual({})
     }),
   )
 
@@ -234,4 +245,15 @@ export function budgetConformance(withStore: WithStore): void {
       expect(await store.read((db) => findOwnerBudgets(db, owner))).toBeNull()
     }),
   )
+
+  test('no two owners have one name', () => {
+    const names = [
+      ownerName({ account: 'a:b', userId: 'c' }),
+      ownerName({ account: 'a', userId: 'b:c' }),
+      ownerName({ userId: 'a:b:c' }),
+      ownerName({ account: 'a' }),
+      ownerName({ account: 'user:a' }),
+    ]
+    expect(new Set(names).size).toBe(names.length)
+  })
 }
