@@ -389,7 +389,6 @@ const TABLES: Readonly<Record<string, Table>> = {
     },
     key: ['owner', 'period'],
   },
-  // The newest charge of each thread, and what it holds.
   charges: {
     columns: {
       thread_id: 'text',
