@@ -117,6 +117,7 @@ const SECTIONS: readonly {
       .concat([
         'ModelRateLimit',
         'ToolDefinition',
+        'ActionTraits',
         'ToolRetry',
         'ToolResult',
         'HookDefinition',
@@ -124,7 +125,12 @@ const SECTIONS: readonly {
       ]),
   },
   {
+    title: 'Policy, budgets and limits',
+    types: ['ThreadPermissions', 'ApprovalRule', 'Budget', 'Budgets', 'OwnerBudgets', 'RateLimits'],
+  },
+  {
     title: 'Testing',
+    text: '`createTestEnvironment` takes `TestEnvironmentOptions`, `Replacements`, and of `ThreadOptions` `permissions`, `permissionMode`, `policy`, `approval`, `budgets`, `prices` and `rateLimits`.',
     types: ['TestEnvironmentOptions', 'Replacements', 'ReplayOptions', 'RecordHistoriesOptions'],
   },
 ]
@@ -134,7 +140,7 @@ export function configurationPage(): string {
   return [
     '# Configuration',
     '',
-    'Written by `npm run configuration` from the option types and their comments; not edited by hand. Times without a unit are milliseconds.',
+    'Written by `npm run configuration` from the option types and their comments; not edited by hand. Times without a unit are milliseconds; those that are read (`requestedAt`, `expiresAt`, `createdAt`) are microseconds since 1970.',
     '',
     '## Environment',
     '',

@@ -28,6 +28,10 @@ import { createThreadFiles } from './lists/thread-files.js'
 import type { ThreadFiles } from './lists/thread-files.js'
 import { readThreadBudget } from './lists/budgets.js'
 import type { BudgetState } from '../store/budgets/budget-state.js'
+import { readThreadPermissions } from './lists/thread-permissions.js'
+import type { PermissionSummary } from './lists/thread-permissions.js'
+import { readThreadRouting } from './lists/thread-routing.js'
+import type { RoutingSummary } from './lists/thread-routing.js'
 import { readThreadTools } from './lists/thread-tools.js'
 import type { ThreadTools } from './lists/thread-tools.js'
 import { readTree } from './lists/thread-tree.js'
@@ -139,6 +143,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * StoreError for a subagent whose variable no key here opens
    */
   tools(): Promise<ThreadTools>
+  /** What decides about its calls now: modes, rules, remembered approvals, and the calls that wait for a person. @throws ThreadNotFoundError */
+  permissions(): Promise<PermissionSummary>
   /**
    * The budgets that hold for it and its newest run, with what is used of them. Those that only the code of a worker or an agent gives are
    * known from the first call that was charged to them. @throws ThreadNotFoundError
@@ -149,6 +155,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * makes its costs readable. @throws ThreadNotFoundError
    */
   usage(options?: UsageOptions): Promise<ThreadUsage>
+  /** Which model it calls and why, and the limits, budgets and costs of that, from the store. @throws ThreadNotFoundError */
+  routing(): Promise<RoutingSummary>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
 }
@@ -219,8 +227,10 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),
+    permissions: () => readThreadPermissions(context, threadId),
     budget: () => readThreadBudget(context, threadId),
     usage: (options = {}) => readUsage(context, threadId, options),
+    routing: () => readThreadRouting(context, threadId),
     waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
     ...createThreadFiles(context, threadId),
   }

@@ -37,7 +37,7 @@ function nameBudget({ scope, period, limit }: Omit<Exceeded, 'used'>): string {
 export function exceededText(exceeded: Exceeded): string {
   const { unpriced, used, limit } = exceeded
   if (unpriced !== undefined)
-    return `The run was ended because the cost of the model "${unpriced}" is not known, and ${nameBudget(exceeded)}, limits the cost: its definition needs prices.`
+    return `The run was ended because the cost of the model "${unpriced}" is not known, and ${nameBudget(exceeded)}, limits the cost: its definition, or the worker, has to give its prices.`
   return `The run was ended because ${nameBudget(exceeded)}, does not allow for more: ${amount(limit.name, used)} are used.`
 }
 

@@ -132,15 +132,21 @@ export class RequestNotFoundError extends ThreadError {
   }
 }
 
+interface WrongAnswerer {
+  /** Who may answer, and who did; parts of a sentence. */
+  readonly expected: string
+  readonly got: string
+}
+
 /** Who answers may not: the rule of the request wants another role, or another person. The request stays open. */
 export class ApprovalForbiddenError extends ThreadError {
   readonly requestId: string
 
-  constructor(threadId: string, requestId: string, expected: string) {
+  constructor(threadId: string, requestId: string, { expected, got }: WrongAnswerer) {
     super(
       'approval_forbidden',
       threadId,
-      `Expected request "${requestId}" to be answered by ${expected}, got somebody else: it stays open.`,
+      `Expected request "${requestId}" to be answered by ${expected}, got ${got}: it stays open.`,
     )
     this.requestId = requestId
   }

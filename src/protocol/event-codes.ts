@@ -254,7 +254,18 @@ export type BudgetLimit =
   /** US dollars. */
   | 'maxCost'
 
-/** A limit of a budget, and what is used of it. */
+/**
+ * A limit of a budget, and what is used of it. What other runtimes emit as events of their own about costs and limits are
+ * views of these, each with the ids of its run and step:
+ *
+ * | Event elsewhere | Here |
+ * |---|---|
+ * | `cost.estimated` | `context.resolved`: `estimatedTokens`, times the `inputPrice` of the candidate in the `model.requested` behind it |
+ * | `cost.recorded` | `model.completed`: `usage.cost` |
+ * | `rate_limit.hit` | `limit.changed`, of an account; `model.failed` with the error `rate_limited` or `throttled`, of a provider |
+ * | `quota.low` | `budget.warning` |
+ * | `quota.blocked` | `budget.exceeded` |
+ */
 export interface BudgetFact {
   /** The subject of the budget. */
   readonly scope: BudgetScope

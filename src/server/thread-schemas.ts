@@ -195,6 +195,28 @@ export const grant = z
   })
   .openapi('Grant')
 
+export const permissionSummary = z
+  .object({
+    threadId: z.string(),
+    agent: z.string(),
+    recordedAt: microseconds.nullable().openapi({
+      description: 'When a worker recorded its rules and those of the agent; null: they are unknown.',
+    }),
+    modes: z.object({ worker: z.string().optional(), thread: z.string().optional() }),
+    interactive: z.boolean().openapi({ description: 'False: nobody can be asked.' }),
+    rules: z
+      .array(z.object({ source: z.string(), permissions: fields }))
+      .readonly()
+      .openapi({ description: 'Of all that apply to a call the strictest counts.' }),
+    hasPolicy: z.boolean().nullable().openapi({
+      description: 'Whether a policy function of the worker decides as well; null: unknown.',
+    }),
+    grants: z.array(grant).readonly(),
+    pending: z.array(approval).readonly().openapi({ description: 'The calls that wait for a person.' }),
+    sandbox: z.literal('unavailable').openapi({ description: 'Tools run in the worker: there is none.' }),
+  })
+  .openapi('PermissionSummary')
+
 const variables = z.object({
   ...asked,
   kind: z.literal('variables'),
@@ -336,6 +358,29 @@ export const threadUsage = z
     models: z.array(z.object({ model: z.string(), ...requestsUsage }).openapi('ModelUsage')).readonly(),
   })
   .openapi('ThreadUsage')
+
+export const routingSummary = z
+  .object({
+    threadId: z.string(),
+    choice: z
+      .object({
+        model: z.string().nullable().openapi({ description: 'Null: no model is left.' }),
+        routing: z.any().openapi({ description: 'As the event `model.requested` has it.' }),
+        available: count.openapi({ description: 'The candidates that could be called.' }),
+        runId: z.string().nullable(),
+        stepId: z.string().nullable(),
+        at: microseconds,
+      })
+      .nullable()
+      .openapi({ description: 'The newest choice of a model; null: none in the newest 1,000 events.' }),
+    waitsFor: z
+      .object({ limit: z.string(), until: microseconds })
+      .nullable()
+      .openapi({ description: 'The limit of the account for which the thread waits.' }),
+    budgets: z.array(budgetState).readonly(),
+    usage: threadUsage,
+  })
+  .openapi('RoutingSummary')
 
 /** A thread and all below it. */
 export const tree: z.ZodType<ThreadTree> = z

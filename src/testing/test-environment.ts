@@ -29,7 +29,7 @@ import { createAheadGate } from '../worker/ahead-gate.js'
 import { checkPricesOfBudgets } from '../worker/budget-prices.js'
 import { instanceEnv, policyOptions, runLimits, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv, ThreadOptions, ThreadWorker } from '../worker/worker-options.js'
-import { warnOfRegistry } from '../worker/worker-warnings.js'
+import { warnOfRegistry, warnOfRules } from '../worker/worker-warnings.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
@@ -119,6 +119,7 @@ export async function createTestEnvironment<R extends Registry>(
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // Not before the server starts: a test may install a Runtime of its own.
     warnOfRegistry(options.registry)
+    warnOfRules(options.registry, options.permissions)
     const { supportsTimeSkipping: skipsTime } = server
     const limits = runLimits(rateLimits, () => store, { skipsTime })
     const thread = { registry, store, failureText, ...settings, ...limits }

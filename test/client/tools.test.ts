@@ -195,6 +195,42 @@ describe('the inventory differs with', () => {
   })
 })
 
+describe('the summary of permissions', () => {
+  test('AR-SN.9 has the rules of every source, the modes, and whether a policy function decides', async () => {
+    const decide = (): null => null
+    await start({ permissions: { '*': 'allow' }, permissionMode: 'untrusted', policy: decide as never })
+    await fixture.threads.setPermissions({ account: 'acme' }, { 'orders.*': 'deny' })
+    await fixture.threads.setPermissions({ account: 'acme', userId: 'ann' }, { 'texts.*': false })
+    const permissions = { permissions: { 'people.*': 'deny' }, mode: 'plan', interactive: false } as const
+    const id = await add('ruled', { account: 'acme', user_id: 'ann', permissions })
+    const summary = await fixture.threads.get(id).permissions()
+    expect(summary).toMatchObject({
+      ...{ threadId: id, agent: 'ruled', interactive: false, hasPolicy: true, sandbox: 'unavailable' },
+      modes: { worker: 'untrusted', thread: 'plan' },
+      rules: [
+        { source: 'worker', permissions: { '*': 'allow' } },
+        { source: 'agent', permissions: { 'orders.*': 'require_approval' } },
+        { source: 'account', permissions: { 'orders.*': 'deny' } },
+        { source: 'user', permissions: { 'texts.*': false } },
+        { source: 'thread', permissions: { 'people.*': 'deny' } },
+      ],
+    })
+    expect(summary.recordedAt).toBeGreaterThan(1e15)
+  })
+
+  test('AR-SN.9 says that what no worker has recorded is unknown', async () => {
+    const summary = await fixture.threads.get(await add('unknown')).permissions()
+    expect(summary).toMatchObject({
+      recordedAt: null,
+      hasPolicy: null,
+      modes: {},
+      rules: [],
+      interactive: true,
+    })
+    await expect(fixture.threads.get('none').permissions()).rejects.toThrow(ThreadNotFoundError)
+  })
+})
+
 describe('a tool is unavailable', () => {
   const why = (tools: ThreadTools, name: string) => [only(tools, name).policy, only(tools, name).unavailable]
 

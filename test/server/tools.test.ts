@@ -31,3 +31,28 @@ test('AR-CP.12 AR-SN.3 the tools of a thread are read over HTTP, by its account 
   expect([unknown.status, unknown.body.recordedAt, unknown.body.tools]).toEqual([200, null, []])
   expect(unknown.body.unavailable).toContain('No worker of this store has recorded the agent')
 })
+
+test('AR-SN.9 the permissions of a thread are read over HTTP, by its account', async () => {
+  await listWorkerAgents({ registry: policyDesk, store: fixture.store })
+  const body = { agent: 'seller', permissions: { 'orders.*': 'deny' }, permissionMode: 'untrusted' }
+  const { threadId } = (await call('/threads', { token: ACME, body })).body
+  const path = `/threads/${threadId}/permissions`
+  const answer = await call(path, { token: ACME })
+  expect(answer.status).toBe(200)
+  expect(answer.body).toEqual(JSON.parse(JSON.stringify(await fixture.threads.get(threadId).permissions())))
+  expect(answer.body).toMatchObject({
+    modes: { thread: 'untrusted' },
+    rules: [{ source: 'thread', permissions: { 'orders.*': 'deny' } }],
+    sandbox: 'unavailable',
+  })
+  expect(codeOf(await call(path, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])
+})
+
+test('AR-SN.11 the routing of a thread is read over HTTP, by its account', async () => {
+  const { threadId } = (await call('/threads', { token: ACME, body: { agent: 'seller' } })).body
+  const path = `/threads/${threadId}/routing`
+  const answer = await call(path, { token: ACME })
+  expect([answer.status, answer.body.choice, answer.body.waitsFor]).toEqual([200, null, null])
+  expect(answer.body).toEqual(JSON.parse(JSON.stringify(await fixture.threads.get(threadId).routing())))
+  expect(codeOf(await call(path, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])
+})

@@ -13,7 +13,9 @@ import {
   models,
   tools,
 } from '../support/budget-desk.js'
+import type { EventType } from '../../src/protocol/events.js'
 import { marked } from '../support/marker.js'
+import { factsOf } from '../support/thread-facts.js'
 import { threeModes } from '../support/three-modes.js'
 
 threeModes({ registry: budgetDesk, models, tools }, (mode) => {
@@ -81,7 +83,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     expect((await thread.messages()).messages.at(-1)?.content).toContain('"unpriced" is not known')
   })
 
-  test('a person raises a limit, and the same run goes on', async () => {
+  test('AR-SN.11 a person raises a limit, and the same run goes on', async () => {
     const { thread, voices } = await start({
       voices: { lead: [look, look, look, done] },
       budgets: { run: { maxModelCalls: 2, onExceeded: 'ask' } },
@@ -96,6 +98,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     expect(budget).toEqual([
       { scope: 'run', period: 'total', limits: { maxModelCalls: 10 }, used: { maxModelCalls: 4 } },
     ])
+    expect((await thread.routing()).budgets).toEqual(budget)
     const told = (await budgetEvents(thread)).map(({ type }) => type)
     expect(told).toEqual(['budget.warning', 'budget.exceeded', 'budget.raised'])
   })
@@ -116,6 +119,39 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     await thread.send(marked('Again'))
     expect(await thread.waitUntilIdle()).toMatchObject({ runId: 'run_2', reason: 'stop_on_response' })
     expect(voices['lead']?.requests).toHaveLength(2)
+  })
+
+  test('AR-S3.11 AR-EF.7 what is estimated, spent, low and refused is joined by run, step and request', async () => {
+    const { thread } = await start({
+      voices: { lead: [look, look, look, done] },
+      budgets: { run: { maxModelCalls: 2, onExceeded: 'ask' } },
+    })
+    await thread.waitUntilIdle()
+    const { id: requestId } = await budgetRequestOf(thread)
+    await thread.respond(requestId, { approved: true })
+    await thread.waitUntilIdle()
+    const facts = await factsOf(thread)
+    const of = <Type extends EventType>(type: Type) =>
+      facts.flatMap((fact) => (fact.type === type ? [fact as Extract<typeof fact, { type: Type }>] : []))
+    const steps = of('step.started').map(({ stepId }) => stepId)
+    expect(steps).toHaveLength(4)
+    // Estimated and recorded: once a step, with the prices that make costs of tokens.
+    for (const type of ['context.resolved', 'model.requested', 'model.completed'] as const)
+      expect(of(type).map(({ stepId }) => stepId)).toEqual(steps)
+    expect(of('context.resolved').every(({ payload }) => Number(payload.estimatedTokens) > 0)).toBe(true)
+    const prices = of('model.requested').map(({ payload }) => payload.routing.candidates[0]?.inputPrice)
+    expect(prices).toEqual(steps.map(() => 1))
+    const costs = of('model.completed').map(({ payload }) => Number(payload.usage.cost))
+    expect(costs.reduce((sum, cost) => sum + cost, 0)).toBe((await thread.usage()).cost)
+    // Low and refused: in the step whose call it was, with the request that a person answered.
+    const told = [of('budget.warning'), of('budget.exceeded'), of('budget.raised')]
+    expect(told.map(([fact]) => [fact?.runId, fact?.stepId])).toEqual([
+      ['run_1', steps[1]],
+      ['run_1', steps[2]],
+      ['run_1', steps[2]],
+    ])
+    const requests = facts.flatMap(({ payload }) => ('requestId' in payload ? [payload.requestId] : []))
+    expect(new Set(requests)).toEqual(new Set([requestId]))
   })
 
   test('a call of a tool waits for more budget, and runs once', async () => {

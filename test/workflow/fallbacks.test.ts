@@ -90,6 +90,31 @@ threeRuns((desk) => {
       expect(routings[0]?.at(-1)).toMatchObject(second)
     })
 
+    test('AR-SN.11 is in the summary of routing, and so is that no model is left', async () => {
+      const { thread } = await desk.start({
+        agent: 'courier',
+        chat: [refused(401), refused(401)],
+        review: [{ text: marked('Standing in') }, refused(403)],
+      })
+      await thread.waitUntilIdle()
+      const { choice, ...rest } = await thread.routing()
+      expect(choice).toMatchObject({
+        ...{ model: 'review', available: 1, runId: 'run_1', stepId: 'step_1_1' },
+        routing: { reason: 'fallback', requested: 'backed', needs: ['tools'] },
+      })
+      expect(rest).toEqual({
+        ...{ threadId: thread.threadId, waitsFor: null, budgets: [] },
+        usage: await thread.usage(),
+      })
+      expect(rest.usage).toMatchObject({ requests: 2, failedRequests: 1 })
+      await thread.send(marked('And now?'))
+      await thread.waitUntilIdle()
+      expect((await thread.routing()).choice).toMatchObject({
+        ...{ model: null, available: 0, runId: 'run_2' },
+        routing: { reason: 'none', candidates: [{ model: 'backed' }, { model: 'review' }] },
+      })
+    })
+
     test('goes on with the calls of the model before it', async () => {
       let runs = 0
       const { thread, chat, review } = await desk.start({

@@ -58,7 +58,7 @@ threeRuns(
       expect(await factTypes(thread)).not.toContain('model.failed')
     })
 
-    test('a stop ends the wait for a limit, and the call is not made', async () => {
+    test('AR-SN.11 a stop ends the wait for a limit, which the summary names, and the call is not made', async () => {
       let called = 0
       const tools = {
         work: async () => {
@@ -68,8 +68,13 @@ threeRuns(
       }
       const { thread } = await begin(desk, randomUUID(), { chat: [work('a', 'b', 'c'), answer], tools })
       await waits(thread)
+      expect((await thread.routing()).waitsFor).toEqual({
+        limit: 'toolCallsPerMinute',
+        until: expect.any(Number),
+      })
       await thread.stop()
       expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped', reason: 'stopped' })
+      expect((await thread.routing()).waitsFor).toBe(null)
       expect(called).toBe(2)
       expect((await toolResults(thread)).length).toBe(3)
     })

@@ -46,7 +46,10 @@ export function checkAnswerer(request: PendingRecord, { caller, by }: Answerer):
     )
   const detail = approvalDetailOf(request) ?? budgetDetailOf(request)
   const problem = detail === null ? undefined : answererProblem(detail.approval, caller, detail.requester)
-  if (problem !== undefined) throw new ApprovalForbiddenError(threadId, id, problem)
+  if (problem !== undefined) {
+    const got = caller === undefined ? 'an answer without `{ caller }`' : 'somebody else'
+    throw new ApprovalForbiddenError(threadId, id, { expected: problem, got })
+  }
   return user ?? by
 }
 

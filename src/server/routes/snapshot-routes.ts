@@ -3,7 +3,14 @@ import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
-import { snapshot, threadTools, threadUsage, tree } from '../thread-schemas.js'
+import {
+  permissionSummary,
+  routingSummary,
+  snapshot,
+  threadTools,
+  threadUsage,
+  tree,
+} from '../thread-schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }
@@ -38,6 +45,27 @@ const readTools = createRoute({
   responses: { 200: json('The tools at one moment.', threadTools), ...readRefusals },
 })
 
+const readPermissions = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/permissions',
+  operationId: 'getThreadPermissions',
+  summary:
+    'What decides about the calls of the thread now: modes, rules, remembered approvals, open requests.',
+  request: { params: threadParams },
+  responses: { 200: json('The permissions at one moment.', permissionSummary), ...readRefusals },
+})
+
+const readRouting = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/routing',
+  operationId: 'getRouting',
+  summary: 'Which model the thread calls and why, and the limits, budgets and costs of that.',
+  request: { params: threadParams },
+  responses: { 200: json('The routing at one moment.', routingSummary), ...readRefusals },
+})
+
 const readUsage = createRoute({
   ...shared,
   method: 'get',
@@ -63,6 +91,12 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   )
   app.openapi(readTools, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).tools(), 200),
+  )
+  app.openapi(readPermissions, async (context) =>
+    context.json(await client.get(context.req.valid('param').threadId).permissions(), 200),
+  )
+  app.openapi(readRouting, async (context) =>
+    context.json(await client.get(context.req.valid('param').threadId).routing(), 200),
   )
   app.openapi(readUsage, async (context) => {
     const { tree = false } = context.req.valid('query')
