@@ -12,7 +12,7 @@ const told: string[] = []
 
 const chat = scriptedModel(({ prompt, messages }) => {
   const last = messages.at(-1)?.text ?? ''
-  if (last.includes('Budget: ')) told.push(last.slice(last.indexOf('Budget: ')))
+  if (last.includes('Budget left')) told.push(last.slice(last.indexOf('Budget left')))
   const results = messages.filter(({ role }) => role === 'tool').length
   if (prompt === 'lead') {
     const items = topics.map((topic) => ({ topic }))

@@ -138,12 +138,16 @@ test('a limit is worth a warning from its share on', () => {
 test('people and models read sentences', () => {
   const accounts = [account({ maxCost: 1, maxSteps: 5, tellModel: true }, { cost: 880_000, steps: 3 })]
   expect(leftText(accounts)).toBe(
-    'Budget: $0.1200 of $1.00; 2 steps of 5 steps are left before this answer. Finish your work in time.',
+    'Budget left before this answer: $0.1200 of $1.00; 2 of 5 steps. Finish your work in time.',
   )
   expect(leftText([account({ maxCost: 1 })])).toBeNull()
   const [limit] = limitsOf([{ maxCost: 1 }])
-  if (limit === undefined) throw new Error('Expected a limit.')
+  const [calls] = limitsOf([{ maxModelCalls: 1 }])
+  if (limit === undefined || calls === undefined) throw new Error('Expected a limit.')
   expect(exceededText({ scope: 'account', period: 'day', limit, used: 0.99999 })).toBe(
-    'The run was ended because the budget of its account, $1.00 a day, does not allow for more: $1.0000 are used.',
+    'The run was ended because the budget of its account, $1.00 a day, does not allow for more; used so far: $1.0000.',
+  )
+  expect(exceededText({ scope: 'account', period: 'day', limit: calls, used: 1 })).toBe(
+    'The run was ended because the budget of its account, 1 model call a day, does not allow for more; used so far: 1 model call.',
   )
 })

@@ -3,14 +3,14 @@ import { usedOf } from './budget-judgement.js'
 import type { Account, Exceeded } from './budget-judgement.js'
 import type { BudgetLimit, BudgetPeriod, BudgetScope } from '../protocol/event-codes.js'
 
-const UNITS: Readonly<Record<BudgetLimit, string>> = {
-  maxSteps: 'steps',
-  maxModelCalls: 'model calls',
-  maxToolCalls: 'tool calls',
-  maxRuntimeSeconds: 'seconds of work',
-  maxInputTokens: 'input tokens',
-  maxOutputTokens: 'output tokens',
-  maxCost: 'dollars',
+/** One, and several. */
+const UNITS: Readonly<Record<Exclude<BudgetLimit, 'maxCost'>, readonly [string, string]>> = {
+  maxSteps: ['step', 'steps'],
+  maxModelCalls: ['model call', 'model calls'],
+  maxToolCalls: ['tool call', 'tool calls'],
+  maxRuntimeSeconds: ['second of work', 'seconds of work'],
+  maxInputTokens: ['input token', 'input tokens'],
+  maxOutputTokens: ['output token', 'output tokens'],
 }
 
 const SUBJECTS: Readonly<Record<BudgetScope, string>> = {
@@ -38,7 +38,7 @@ export function exceededText(exceeded: Exceeded): string {
   const { unpriced, used, limit } = exceeded
   if (unpriced !== undefined)
     return `The run was ended because the cost of the model "${unpriced}" is not known, and ${nameBudget(exceeded)}, limits the cost: its definition, or the worker, has to give its prices.`
-  return `The run was ended because ${nameBudget(exceeded)}, does not allow for more: ${amount(limit.name, used)} are used.`
+  return `The run was ended because ${nameBudget(exceeded)}, does not allow for more; used so far: ${amount(limit.name, used)}.`
 }
 
 /** A line for the model about what is left; null: no budget is to be told. */
@@ -47,15 +47,22 @@ export function leftText(accounts: readonly Account[]): string | null {
     limits.flatMap(({ name, most, tellModel }) => {
       if (!tellModel) return []
       const left = Math.max(0, most - usedOf(spent, name))
-      return [`${amount(name, left)} of ${amount(name, most)}${PERIODS[period]}`]
+      return [`${numberOf(name, left)} of ${amount(name, most)}${PERIODS[period]}`]
     }),
   )
   if (parts.length === 0) return null
-  return `Budget: ${parts.join('; ')} are left before this answer. Finish your work in time.`
+  return `Budget left before this answer: ${parts.join('; ')}. Finish your work in time.`
 }
 
+/** `$0.1200`, or `1 model call` */
 function amount(name: BudgetLimit, value: number): string {
+  const number = numberOf(name, value)
+  if (name === 'maxCost') return number
+  const [one, several] = UNITS[name]
+  return `${number} ${number === '1' ? one : several}`
+}
+
+function numberOf(name: BudgetLimit, value: number): string {
   if (name === 'maxCost') return `$${value.toFixed(value < 1 ? 4 : 2)}`
-  const rounded = name === 'maxRuntimeSeconds' ? Math.round(value) : value
-  return `${rounded} ${UNITS[name]}`
+  return String(name === 'maxRuntimeSeconds' ? Math.round(value) : value)
 }

@@ -31,7 +31,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
   ]
 
   test.each(ends)(
-    'PL-RC.9 PL-CM.4 with %o the call at the limit is made, and the next one is not',
+    'PL-RC.9 PL-LC.6 PL-CM.3 PL-CM.4 with %o the call at the limit is made, and the next one is not',
     async (run, made) => {
       let looks = 0
       const { thread, voices } = await start({
@@ -236,8 +236,8 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     await thread.waitUntilIdle()
     const last = voices['lead']?.requests.map(({ messages }) => messages.at(-1)?.text)
     expect(last).toEqual([
-      expect.stringContaining('Budget: 5 model calls of 5 model calls are left'),
-      expect.stringContaining('Budget: 4 model calls of 5 model calls are left'),
+      expect.stringContaining('Budget left before this answer: 5 of 5 model calls.'),
+      expect.stringContaining('Budget left before this answer: 4 of 5 model calls.'),
     ])
   })
 

@@ -104,7 +104,7 @@ function needOf(content: ModelContent | undefined, { model, options, tokens, isS
 
 /** The line about what is left. */
 const LINE_TOKENS = textTokens(
-  'Budget: of several limits something is left. Finish your work in time.'.repeat(2),
+  'Budget left before this answer: of several limits. Finish your work in time.'.repeat(2),
 )
 
 /** The model with what a charge changes in its requests: each attempt has its own. */
