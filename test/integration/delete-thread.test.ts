@@ -18,7 +18,8 @@ let env: TestEnvironment<FamilyDesk>
 
 beforeAll(async () => {
   const { models, tools } = scripts
-  env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' })
+  // A sweep, which operators run once a day, looks at all windows: a row for each account and each of its sessions.
+  env = await testEnvironment({ registry: familyDesk, models, tools, server: 'dev' }, ['rate_windows'])
 })
 afterAll(() => env.close())
 
