@@ -52,6 +52,11 @@ export function covers(rule: string, capability: string): boolean {
   return rule.endsWith('.*') && capability.startsWith(rule.slice(0, -1))
 }
 
+/** The effect of each rule, without the data of grants, which are the policy function's own. */
+export function effectsOf(permissions: Permissions): Readonly<Record<string, Effect>> {
+  return Object.fromEntries(Object.entries(permissions).map(([rule, value]) => [rule, effectOf(value)]))
+}
+
 function effectOf(value: PermissionValue): Effect {
   if (value === false) return 'deny'
   return typeof value === 'string' ? value : 'allow'

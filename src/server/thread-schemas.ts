@@ -205,9 +205,12 @@ export const permissionSummary = z
     modes: z.object({ worker: z.string().optional(), thread: z.string().optional() }),
     interactive: z.boolean().openapi({ description: 'False: nobody can be asked.' }),
     rules: z
-      .array(z.object({ source: z.string(), permissions: fields }))
+      .array(z.object({ source: z.string(), effects: z.record(z.string(), z.string()).readonly() }))
       .readonly()
-      .openapi({ description: 'Of all that apply to a call the strictest counts.' }),
+      .openapi({
+        description:
+          'Allow, require_approval or deny by rule; of all that apply to a call the strictest counts.',
+      }),
     hasPolicy: z.boolean().nullable().openapi({
       description: 'Whether a policy function of the worker decides as well; null: unknown.',
     }),

@@ -198,7 +198,7 @@ describe('the inventory differs with', () => {
 describe('the summary of permissions', () => {
   test('AR-SN.9 has the rules of every source, the modes, and whether a policy function decides', async () => {
     const decide = (): null => null
-    await start({ permissions: { '*': 'allow' }, permissionMode: 'untrusted', policy: decide as never })
+    await start({ permissions: { '*': { most: 3 } }, permissionMode: 'untrusted', policy: decide as never })
     await fixture.threads.setPermissions({ account: 'acme' }, { 'orders.*': 'deny' })
     await fixture.threads.setPermissions({ account: 'acme', userId: 'ann' }, { 'texts.*': false })
     const permissions = { permissions: { 'people.*': 'deny' }, mode: 'plan', interactive: false } as const
@@ -208,11 +208,11 @@ describe('the summary of permissions', () => {
       ...{ threadId: id, agent: 'ruled', interactive: false, hasPolicy: true, sandbox: 'unavailable' },
       modes: { worker: 'untrusted', thread: 'plan' },
       rules: [
-        { source: 'worker', permissions: { '*': 'allow' } },
-        { source: 'agent', permissions: { 'orders.*': 'require_approval' } },
-        { source: 'account', permissions: { 'orders.*': 'deny' } },
-        { source: 'user', permissions: { 'texts.*': false } },
-        { source: 'thread', permissions: { 'people.*': 'deny' } },
+        { source: 'worker', effects: { '*': 'allow' } },
+        { source: 'agent', effects: { 'orders.*': 'require_approval' } },
+        { source: 'account', effects: { 'orders.*': 'deny' } },
+        { source: 'user', effects: { 'texts.*': 'deny' } },
+        { source: 'thread', effects: { 'people.*': 'deny' } },
       ],
     })
     expect(summary.recordedAt).toBeGreaterThan(1e15)

@@ -42,7 +42,7 @@ test('AR-SN.9 the permissions of a thread are read over HTTP, by its account', a
   expect(answer.body).toEqual(JSON.parse(JSON.stringify(await fixture.threads.get(threadId).permissions())))
   expect(answer.body).toMatchObject({
     modes: { thread: 'untrusted' },
-    rules: [{ source: 'thread', permissions: { 'orders.*': 'deny' } }],
+    rules: [{ source: 'thread', effects: { 'orders.*': 'deny' } }],
     sandbox: 'unavailable',
   })
   expect(codeOf(await call(path, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])

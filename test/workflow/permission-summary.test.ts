@@ -23,8 +23,8 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
       ...{ threadId: thread.threadId, agent: 'seller', recordedAt: expect.any(Number), hasPolicy: false },
       ...{ modes: { thread: 'on_request' }, interactive: true, grants: [], sandbox: 'unavailable' },
       rules: [
-        { source: 'thread', permissions: RULES },
-        { source: 'run', permissions: { 'people.*': 'deny' } },
+        { source: 'thread', effects: RULES },
+        { source: 'run', effects: { 'people.*': 'deny' } },
       ],
       pending: [asked],
     })
@@ -35,6 +35,6 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
     expect(grants).toMatchObject([{ for: 'thread', toolName: 'refund', capabilities: ['orders.refund'] }])
     expect(pending).toEqual([])
     // The rules of a run end with it.
-    expect(rules).toEqual([{ source: 'thread', permissions: RULES }])
+    expect(rules).toEqual([{ source: 'thread', effects: RULES }])
   })
 })

@@ -1,6 +1,8 @@
 import type { AgentInventory } from '../../definitions/inventory.js'
 import { definedRules } from '../../policy/judge.js'
 import type { PermissionMode, SourceRules } from '../../policy/judge.js'
+import { effectsOf } from '../../policy/permissions.js'
+import type { Effect } from '../../policy/permissions.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { findInventory } from '../../store/agents.js'
@@ -25,7 +27,7 @@ export interface PermissionSummary {
   /** False: nobody can be asked, so a call that needs an approval is denied at once. */
   readonly interactive: boolean
   /** The rules of each source that has any; of all that apply to a call the strictest counts. */
-  readonly rules: readonly SourceRules[]
+  readonly rules: readonly SourceEffects[]
   /** Whether a policy function of the worker decides about each call as well; null: no worker has recorded the agent. */
   readonly hasPolicy: boolean | null
   /** The remembered approvals that hold for it, by id; at most 500. */
@@ -34,6 +36,13 @@ export interface PermissionSummary {
   readonly pending: readonly ApprovalRequest[]
   /** Tools run in the worker's process: there is neither a profile nor a violation of a sandbox to name. */
   readonly sandbox: 'unavailable'
+}
+
+/** The rules of one source. */
+export interface SourceEffects {
+  readonly source: SourceRules['source']
+  /** By the capability, `namespace.*` or `*` of the rule. */
+  readonly effects: Readonly<Record<string, Effect>>
 }
 
 /** Reads it from the store: no worker has to run. @throws ThreadNotFoundError */
@@ -53,7 +62,9 @@ export async function readThreadPermissions(
     return {
       ...{ threadId, agent: thread.agent, recordedAt: recorded?.recordedAt ?? null, interactive },
       modes: withoutUndefined({ worker: inventory?.worker.permissionMode, thread: mode }),
-      rules: [...definedRules(inventory?.worker.permissions, inventory?.permissions), ...rules],
+      rules: [...definedRules(inventory?.worker.permissions, inventory?.permissions), ...rules].map(
+        ({ source, permissions }) => ({ source, effects: effectsOf(permissions) }),
+      ),
       hasPolicy: inventory?.worker.hasPolicy ?? null,
       pending: requests.map(toPendingRequest).filter((request) => request.kind === 'approval'),
       sandbox: 'unavailable' as const,
