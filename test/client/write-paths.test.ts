@@ -50,7 +50,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   pendingPage: (threads) => threads.pendingPage(),
   budget: () => thread.budget(),
   budgets: (threads) => threads.budgets({ account: 'acme' }),
-  permissions: (threads) => threads.permissions({ account: 'acme' }),
+  permissions: (threads) => Promise.all([threads.permissions({ account: 'acme' }), thread.permissions()]),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
   readdirFile: () => thread.readdirFile('/'),
@@ -61,6 +61,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   taskQueue: (threads) => threads.taskQueue(),
   tools: () => thread.tools(),
   tree: () => thread.tree(),
+  routing: () => thread.routing(),
   usage: () => thread.usage({ tree: true }),
   waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),
 }
