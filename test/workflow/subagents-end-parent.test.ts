@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadState } from '../../src/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
+import { createGate } from '../support/gate.js'
 import { startFamily } from '../support/family-runs.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
 import { kindsDesk } from '../support/kinds-desk.js'
@@ -35,6 +36,7 @@ test.each([
   { when: 'that continued as new', limits: { historyEvents: 0 } },
 ])('SA-A-07.13b a child writes to its parent $when, wakes it and ends it', async ({ limits }) => {
   const seen: unknown[] = []
+  const resting = createGate()
   const family = await startFamily(env, scripts, {
     agent: 'lead',
     limits,
@@ -48,6 +50,8 @@ test.each([
         if (task === 'look') seen.push(await state.getValue('key'))
         else if (task === 'end') await (await parentOf(state)).terminate()
         else {
+          // Else its message could come in the run that started it, and would wake nobody.
+          await resting.passed
           const parent = await parentOf(state)
           await parent.setValue('key', marked('value'))
           await parent.queueMessage({ role: 'user', content: marked('From below') })
@@ -58,6 +62,8 @@ test.each([
   })
   const { thread } = family
   const child = await family.child()
+  await thread.waitUntilIdle()
+  resting.open()
   await until('what the child wrote', () => seen.length === 1)
   await until('a session', async () => (await thread.snapshot()).children[0]?.status === 'completed')
   await child.waitUntilIdle()
