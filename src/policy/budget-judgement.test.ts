@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest'
-import { judgeBudgets, NOTHING_HELD, nearLimits } from './budget-judgement.js'
+import { judgeBudgets, NOTHING_HELD, NOTHING_SPENT, nearLimits } from './budget-judgement.js'
 import type { Account, Held, ModelNeed, Spent } from './budget-judgement.js'
 import { leftText, exceededText } from './budget-text.js'
 import { limitsOf } from './budget.js'
 import type { Budget } from './budget.js'
-
-const ZERO: Spent = {
-  steps: 0,
-  modelCalls: 0,
-  toolCalls: 0,
-  runtime: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cost: 0,
-}
 
 const need: ModelNeed = {
   kind: 'model',
@@ -29,7 +19,7 @@ function account(budget: Budget, spent: Partial<Spent> = {}, held: Partial<Held>
     scope: 'tree',
     period: 'total',
     limits: limitsOf([budget]),
-    spent: { ...ZERO, ...spent },
+    spent: { ...NOTHING_SPENT, ...spent },
     held: { ...NOTHING_HELD, ...held },
   }
 }

@@ -26,6 +26,16 @@ export interface Spent {
 /** What requests in flight may still use. */
 export type Held = Pick<Spent, 'inputTokens' | 'outputTokens' | 'cost'>
 
+export const NOTHING_SPENT: Spent = {
+  steps: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  runtime: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cost: 0,
+}
+
 export const NOTHING_HELD: Held = { inputTokens: 0, outputTokens: 0, cost: 0 }
 
 /** One subject of budgets, with what it has used. */
@@ -111,6 +121,11 @@ interface Room {
 
 const ENOUGH: Room = { left: Infinity, now: Infinity }
 const NONE: Room = { left: 0, now: 0 }
+
+/** Whether one of these limits can refuse a call of a tool: only then is it charged. */
+export function limitTools(limits: readonly Pick<Limit, 'name'>[]): boolean {
+  return limits.some(({ name }) => name === 'maxToolCalls' || name === 'maxRuntimeSeconds')
+}
 
 function roomFor(need: Need, { spent, held }: Account, { name, most }: Limit): Room {
   if (name === 'maxRuntimeSeconds') return spent.runtime < most * 1000 ? ENOUGH : NONE

@@ -2,7 +2,7 @@
  * The charge of a request to a model.
  * Owns: what such a request needs, the bound of its answer and the line about what is left, and the end of its charge where no other
  * call of the run follows.
- * Does not own: the charge itself (`charge.ts`), and what is committed where a request does not fit (`turn/answer-commit.ts`).
+ * Does not own: the charge itself (`charge.ts`), and what is committed where a request does not fit (`no-budget.ts`).
  */
 import type { ModelContent } from '../../definitions/plan/plan-content.js'
 import { withPermittedThinking } from '../../model/context/provider-options.js'

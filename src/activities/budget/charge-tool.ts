@@ -4,6 +4,7 @@
  * Does not own: the charge itself (`charge.ts`), and the beginning of the call (`tool/held-call.ts`).
  */
 import { limitsOf } from '../../policy/budget.js'
+import { limitTools } from '../../policy/budget-judgement.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { EndAnswer, PendingAnswer, RequestResponse, WaitAnswer } from '../../protocol/activities.js'
 import { readSubjects } from '../../store/budgets/subjects.js'
@@ -26,11 +27,7 @@ export interface ChargedTool {
 /** Whether the budgets of worker or agent limit calls of tools. */
 export function limitsTools({ dependencies: { budgets = {} }, content: { budget } }: ChargedTool): boolean {
   const { run, thread, tree } = budgets
-  return hasToolLimit(limitsOf([run, thread, tree, budget]))
-}
-
-function hasToolLimit(limits: ReturnType<typeof limitsOf>): boolean {
-  return limits.some(({ name }) => name === 'maxToolCalls' || name === 'maxRuntimeSeconds')
+  return limitTools(limitsOf([run, thread, tree, budget]))
 }
 
 /**
@@ -43,11 +40,11 @@ export async function chargeTool(
   response: RequestResponse | null,
 ): Promise<EndAnswer | PendingAnswer | WaitAnswer | null> {
   const { store, budgets: worker } = dependencies
-  const { threadId, run, callId, now: at } = input
+  const { threadId, run, callId } = input
   const defined = { worker, agent: content.budget }
   if (foundToolLimits(threadId) !== true) {
     const { subjects } = await store.read((db) => readSubjects(db, { threadId, run }, defined))
-    if (!hasToolLimit(subjects.flatMap(({ limits }) => limits))) return null
+    if (!limitTools(subjects.flatMap(({ limits }) => limits))) return null
   }
   const now = microseconds(input)
   const scope = callScope(input)
@@ -65,11 +62,6 @@ export async function chargeTool(
     ...{ waitedSince: taken?.waitedSince, scheduledAt: readScheduledTime(), now, scope },
   }
   const outcome = await chargeCall(store, call, defined)
-  if (outcome.kind === 'charged') return null
-  // A call of a tool holds nothing, so it waits for nobody; the next look decides.
-  if (outcome.kind === 'waits') return { type: 'wait', until: at + SHORTLY }
-  return stop(outcome.over)
+  // It holds nothing, and never waits for what others hold.
+  return outcome.kind === 'over' ? stop(outcome.over) : null
 }
-
-/** Milliseconds. */
-const SHORTLY = 1_000

@@ -7,7 +7,7 @@
  * - It is a short transaction of its own, never part of one of the thread: rows of an account or a tree would make those conflict.
  * - The same call is charged once, however often it is attempted; an attempt that was given up charges nothing.
  */
-import { NOTHING_HELD, judgeBudgets, nearLimits, usedOf } from '../../policy/budget-judgement.js'
+import { NOTHING_HELD, judgeBudgets, limitTools, nearLimits, usedOf } from '../../policy/budget-judgement.js'
 import type { Account, BudgetJudgement, Exceeded, Held, Need, Spent } from '../../policy/budget-judgement.js'
 import { lowestOf, raiseLimits } from '../../policy/budget.js'
 import { leftText } from '../../policy/budget-text.js'
@@ -143,7 +143,10 @@ async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): P
   const { threadId, run, operation, number, scheduledAt, need: asked } = call
   const budgets = await readSubjects(tx, { threadId, run }, defined)
   const { subjects } = budgets
-  charged.set(threadId, subjects.some(limitsTools))
+  charged.set(
+    threadId,
+    subjects.some(({ limits }) => limitTools(limits)),
+  )
   if (asked.kind === 'tool') return countTool(tx, call, budgets)
   if (subjects.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
   const known = await lockCharge(tx, threadId)
@@ -180,7 +183,7 @@ async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): P
  */
 async function countTool(tx: Writer, call: ChargedCall, budgets: BudgetsOfRun): Promise<Charged> {
   const { threadId, run, operation, scheduledAt, now, waitedSince, need } = call
-  const subjects = budgets.subjects.filter(limitsTools)
+  const subjects = budgets.subjects.filter(({ limits }) => limitTools(limits))
   if (subjects.length === 0) return FREE
   const known = await lockCharge(tx, threadId)
   if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
@@ -199,10 +202,6 @@ async function countTool(tx: Writer, call: ChargedCall, budgets: BudgetsOfRun): 
   const before = known ?? { ...NO_CHARGE, threadId }
   await putCharge(tx, { ...before, run, scheduledAt, at: now, ...(fits && { tool: operation }) })
   return outcomeOf(judgement, { ...budgets, accounts, rows })
-}
-
-function limitsTools({ limits }: BudgetSubject): boolean {
-  return limits.some(({ name }) => name === 'maxToolCalls' || name === 'maxRuntimeSeconds')
 }
 
 type BudgetsOfRun = Awaited<ReturnType<typeof readSubjects>>

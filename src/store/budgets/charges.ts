@@ -113,7 +113,7 @@ export function usedBy(request: LoggedRequest | undefined, { held }: Pick<Charge
   return { inputTokens, outputTokens: 0, cost: Math.ceil(inputTokens * (request.prices?.inputPrice ?? 0)) }
 }
 
-/** Puts what a request has used in the place of what its claimed charge held, in the rows of all of its subjects. */
+/** Puts what a request has used in the place of what its charge held, in the rows of all of its subjects. */
 async function putUsed(tx: Writer, charge: Charge, used: Held, runtime: Millis): Promise<void> {
   for (const { owner, period, beganAt } of charge.owners) {
     const spending = await lockSpending(tx, { owner, period, threadId: null })

@@ -8,7 +8,7 @@
  */
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
-import { NOTHING_HELD } from '../../policy/budget-judgement.js'
+import { NOTHING_HELD, NOTHING_SPENT } from '../../policy/budget-judgement.js'
 import type { Held, Spent } from '../../policy/budget-judgement.js'
 import { BUDGET_LIMITS } from '../../policy/budget.js'
 import type { RaisedLimit, RaisedLimits } from '../../policy/budget.js'
@@ -36,16 +36,6 @@ export interface Spending extends SpendingKey {
   readonly limits: Readonly<Partial<Record<BudgetLimit, number>>>
   /** Limits that persons have raised. */
   readonly raised: RaisedLimits
-}
-
-const NOTHING_SPENT: Spent = {
-  steps: 0,
-  modelCalls: 0,
-  toolCalls: 0,
-  runtime: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cost: 0,
 }
 
 /** Reads and locks the row of a subject, which is made if it is missing. A period that is over begins anew. */
