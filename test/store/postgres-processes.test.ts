@@ -13,6 +13,7 @@ import { createDatabase } from '../support/postgres-database.js'
 import type { PostgresDatabase } from '../support/postgres-database.js'
 import { until } from '../support/until.js'
 import { makeThread, NOW } from './conformance/with-store.js'
+import { killCharges } from './kill-charges.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
 import { WATCH_FALLBACK } from '../../src/store/postgres/postgres-watch.js'
@@ -47,6 +48,10 @@ afterEach(async () => {
   await database.drop()
   await rm(folder, { recursive: true, force: true })
 })
+
+test('kills at any point of a charged request leave nothing held, and nothing uncounted', async () => {
+  await killCharges(await open(), (thread) => start('charge', thread))
+}, 600_000)
 
 test('processes share a limit, and get exactly as many uses as it allows', async () => {
   const store = await open()

@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/store.js'
 import { findThread, updateThread } from '../../src/store/threads/threads.js'
 import { until } from '../support/until.js'
 import { makeThread } from './conformance/with-store.js'
+import { killCharges } from './kill-charges.js'
 import { runProcess } from './processes/run-process.js'
 import type { StoreProcess } from './processes/run-process.js'
 
@@ -52,6 +53,10 @@ test('two processes write without gaps or doubles', async () => {
   expect(events.map((event) => event.sequence)).toEqual(countTo(600))
   expect(new Set(transcript.map((message) => message.id)).size).toBe(300)
 })
+
+test('kills at any point of a charged request leave nothing held, and nothing uncounted', async () => {
+  await killCharges(await open(), (thread) => start('charge', thread))
+}, 600_000)
 
 test('processes share a limit, and get exactly as many uses as it allows', async () => {
   const store = await open()

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { anyFact } from '../../support/any-fact.js'
+import { chargeCall } from '../../../src/activities/budget/charge.js'
+import { findCharge } from '../../../src/store/budgets/charges.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
 import { openRateWindows } from '../../../src/store/limits/rate-windows.js'
 import { openStore, prepareStore } from '../../../src/store/open-store.js'
+import { finishOperation, insertOperation } from '../../../src/store/operations.js'
 import type { StoreOptions } from '../../../src/store/store-location.js'
 import type { Writer } from '../../../src/store/store.js'
 
@@ -17,6 +20,7 @@ if (job === 'hold') await hold(Number(options[0]))
 if (job === 'hang') await hang()
 if (job === 'upload') await upload()
 if (job === 'take') await takeMany(options[0] ?? '', Number(options[1]), Number(options[2]))
+if (job === 'charge') await chargeForever(options[0] ?? '')
 await store.close()
 
 /** `count` transactions of a message and two events each. */
@@ -45,6 +49,42 @@ async function takeMany(name: string, uses: number, limit: number): Promise<void
   await store.write((tx) =>
     tx.insertInto('thread_values').values({ thread_id: 't', key: name, value }).execute(),
   )
+}
+
+/**
+ * Requests of a thread, one after the other, until it is killed: each is charged, begun, and finished with what it has used. It goes
+ * on behind the newest request of the process before it.
+ */
+async function chargeForever(threadId: string): Promise<never> {
+  const newest = await store.read((db) => findCharge(db, threadId))
+  for (let n = Number(newest?.operation ?? 0) + 1; ; n += 1) {
+    const id = String(n)
+    await chargeCall(store, requestOf(threadId, n), {
+      worker: { tree: { maxInputTokens: 1e9 } },
+      agent: undefined,
+    })
+    const request = { usage: null, error: null }
+    const begun = { kind: 'model', state: 'started', attempt: 1, started_at: n } as const
+    await store.write((tx) =>
+      insertOperation(tx, { ...{ thread_id: threadId, id }, ...begun, detail: { requests: [request] } }),
+    )
+    const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, cost: 0 }
+    await store.write((tx) =>
+      finishOperation(tx, {
+        ...{ threadId, id, attempt: 1, answer: {}, now: n },
+        detail: { requests: [{ ...request, usage }] },
+      }),
+    )
+    process.stdout.write('charged\n')
+  }
+}
+
+function requestOf(threadId: string, n: number): Parameters<typeof chargeCall>[1] {
+  const prices = { input: null, output: null }
+  return {
+    ...{ threadId, run: 1, operation: String(n), number: 1, scheduledAt: n, now: n, scope: {} },
+    need: { kind: 'model', isStep: true, model: 'any', inputTokens: 10, maxOutputTokens: 20, prices },
+  }
 }
 
 /** Writes, and never commits. */
