@@ -39,6 +39,8 @@ import type { ThreadTree } from './lists/thread-tree.js'
 import { readUsage } from './lists/thread-usage.js'
 import type { UsageOptions } from './lists/thread-usage.js'
 import { queueTool, removeQueued } from './messages/queue-tool.js'
+import { readMessage } from './messages/read-message.js'
+import type { MessageRead } from './messages/read-message.js'
 import { sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
 import { readSnapshot } from './read-snapshot.js'
@@ -128,6 +130,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * `snapshot().queue` has the order of delivery.
    */
   messages(options?: MessagesOptions): Promise<{ messages: readonly Message[]; hasMore: boolean }>
+  /**
+   * Reads one message and what became of it: each accepted message is delivered, rejected, refused or removed, once. Null: there is
+   * none of that id, or it was deleted from the transcript. @throws ThreadNotFoundError
+   */
+  message(messageId: string): Promise<MessageRead | null>
   /**
    * Delivers all events from a sequence on, without gaps, and the text that streams; ends after `thread.closed`. Only `signal`
    * ends a `next()` that waits: `return()` waits for the next change.
@@ -223,6 +230,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
       })
       return { messages, hasMore }
     },
+    message: (messageId) => readMessage(context, threadId, messageId),
     events: (options = {}) => followEvents(context, threadId, options),
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),

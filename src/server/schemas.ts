@@ -150,6 +150,21 @@ const message = z
   })
   .openapi('Message')
 
+export const messageRead = z
+  .object({
+    message,
+    end: z
+      .union([
+        z.object({ kind: z.literal('delivered'), runId: z.string().nullable() }),
+        z.object({ kind: z.literal('rejected'), threadStatus: z.string() }),
+        z.object({ kind: z.literal('refused'), hook: z.string().nullable() }),
+        z.object({ kind: z.literal('removed') }),
+      ])
+      .nullable()
+      .openapi({ description: 'Null while it waits in the queue.' }),
+  })
+  .openapi('MessageRead')
+
 export const messagesPage = z
   .object({ messages: z.array(message).readonly(), hasMore: z.boolean() })
   .openapi('MessagesPage')

@@ -125,6 +125,8 @@ interface MessagesTable {
   traceparent: string | null
   /** JSON of `Permissions`: rules for the run that takes the message; null: it brings none. */
   run_permissions: string | null
+  /** The hook that refused the message; null: none did. */
+  refused_by: string | null
 }
 
 interface ToolCallsTable {

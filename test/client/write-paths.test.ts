@@ -44,6 +44,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   find: (threads) => threads.find('t'),
   grants: (threads) => threads.grants(),
   list: (threads) => collect(threads.list()),
+  message: () => thread.message('m'),
   messages: () => thread.messages(),
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),

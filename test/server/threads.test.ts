@@ -258,6 +258,22 @@ describe('messages', () => {
     expect(codeOf(await call(`${path}/queue/none`, { method: 'DELETE' }))).toEqual([404, 'not_queued'])
   })
 
+  test('are read by their id, with what became of them, and those of another account are not', async () => {
+    const { body } = await call('/threads', { token: ACME, body: { agent: 'support' } })
+    const path = `/threads/${body.threadId}/messages`
+    const sent = await call(path, { token: ACME, body: { content: 'Not this' } })
+    const read = `${path}/${sent.body.messageId}`
+    expect(await call(read, { token: ACME })).toMatchObject({
+      ...{ status: 200, body: { message: { content: 'Not this', status: 'pending' }, end: null } },
+    })
+    // The row is changed at once, also while no worker takes the removal.
+    const removal = `/threads/${body.threadId}/queue/${sent.body.messageId}`
+    expect(codeOf(await call(removal, { token: ACME, method: 'DELETE' }))).toEqual([503, 'no_worker'])
+    expect((await call(read, { token: ACME })).body.end).toEqual({ kind: 'removed' })
+    expect(codeOf(await call(`${path}/nothing`, { token: ACME }))).toEqual([404, 'not_found'])
+    expect(codeOf(await call(read, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])
+  })
+
   test('to a terminated thread are refused', async () => {
     const threadId = await server.thread()
     await fixture.threads.get(threadId).terminate()

@@ -64,7 +64,10 @@ export async function beforeCreate(
   batch: HookBatch,
   message: Message,
   strict: boolean,
-): Promise<{ readonly value: Message; readonly failure: { readonly error: unknown } | null }> {
+): Promise<{
+  readonly value: Message
+  readonly failure: { readonly hook: string; readonly error: unknown } | null
+}> {
   return batch.run('before_create_message', message, {
     call: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     accept: acceptMessage,

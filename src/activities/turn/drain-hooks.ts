@@ -26,14 +26,14 @@ import { stageItems } from './staged-items.js'
 interface DrainHooks {
   /** The messages that hooks changed, by id. */
   readonly changed: ReadonlyMap<string, ChangedMessage>
-  /** The ids of messages that a hook refused: they never get a place in the transcript. */
-  readonly refused: readonly string[]
+  /** The messages that a hook refused, by their ids, with its id: they never get a place in the transcript. */
+  readonly refused: ReadonlyMap<string, string>
   /** Commits the writes of the hooks; called after the delivery, in the same transaction. */
   readonly commit: (tx: Writer) => Promise<readonly ThreadOperation[]>
 }
 
 /** The result for a prompt without such hooks. */
-export const NO_DRAIN_HOOKS: DrainHooks = { changed: new Map(), refused: [], commit: async () => [] }
+export const NO_DRAIN_HOOKS: DrainHooks = { changed: new Map(), refused: new Map(), commit: async () => [] }
 
 /** Runs the hooks. It costs nothing if the prompt has none. */
 export async function runDrainHooks(
@@ -93,11 +93,11 @@ async function hookMessages(
   messages: readonly Message[],
 ): Promise<Pick<DrainHooks, 'changed' | 'refused'>> {
   const changed = new Map<string, ChangedMessage>()
-  const refused: string[] = []
+  const refused = new Map<string, string>()
   for (const message of messages) {
     const { value, failure } = await beforeCreate(batch, message, true)
     if (failure !== null) {
-      refused.push(message.id)
+      refused.set(message.id, failure.hook)
       continue
     }
     if (value !== message) changed.set(message.id, value)

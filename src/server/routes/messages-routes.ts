@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { NewMessage } from '../../client/messages/send-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
+import { ProblemError } from '../error-response.js'
 import { messageIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
 import {
   flag,
@@ -9,6 +10,7 @@ import {
   json,
   jsonBody,
   key,
+  messageRead,
   messagesPage,
   readRefusals,
   security,
@@ -56,7 +58,17 @@ const send = createRoute({
   },
 })
 
-/** Adds the routes that list the messages of a thread and send it one. */
+const read = createRoute({
+  ...shared,
+  path: '/threads/{threadId}/messages/{messageId}',
+  method: 'get',
+  operationId: 'readMessage',
+  summary: 'A message, and what became of it: delivered, rejected, refused or removed, once.',
+  request: { params: threadParams.extend({ messageId: z.string() }) },
+  responses: { 200: json('The message.', messageRead), ...readRefusals },
+})
+
+/** Adds the routes that list and read the messages of a thread, and send it one. */
 export function addMessagesRoutes(app: ThreadApp, { client, admitMessage }: ServerContext): void {
   app.openapi(list, async (context) => {
     const { threadId } = context.req.valid('param')
@@ -64,6 +76,13 @@ export function addMessagesRoutes(app: ThreadApp, { client, admitMessage }: Serv
       await client.get(threadId).messages(withoutUndefined(context.req.valid('query'))),
       200,
     )
+  })
+  app.openapi(read, async (context) => {
+    const { threadId, messageId } = context.req.valid('param')
+    const found = await client.get(threadId).message(messageId)
+    if (found === null)
+      throw new ProblemError(404, 'not_found', `There is no message ${messageId} in this thread.`)
+    return context.json(found, 200)
   })
   app.openapi(send, async (context) => {
     const { threadId } = context.req.valid('param')

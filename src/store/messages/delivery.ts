@@ -101,17 +101,24 @@ export async function readUndelivered(
   return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
 }
 
-/** T3: a create hook refused these messages. They never enter the transcript; their rows stay, with that status. */
-export async function refuseMessages(tx: Writer, threadId: string, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  await tx
-    .updateTable('messages')
-    .set({ status: 'refused' })
-    .where('id', 'in', [...ids])
-    .where('thread_id', '=', threadId)
-    .where('position', 'is', null)
-    .where('status', '=', 'pending')
-    .execute()
+/**
+ * T3: create hooks refused these messages: their ids, each with that of its hook. They never enter the transcript; their rows stay,
+ * with that status.
+ */
+export async function refuseMessages(
+  tx: Writer,
+  threadId: string,
+  refused: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const [id, hook] of refused)
+    await tx
+      .updateTable('messages')
+      .set({ status: 'refused', refused_by: hook })
+      .where('id', '=', id)
+      .where('thread_id', '=', threadId)
+      .where('position', 'is', null)
+      .where('status', '=', 'pending')
+      .execute()
 }
 
 /** Appends a message of the thread itself to the transcript. */

@@ -22,6 +22,21 @@ export async function findMessage(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : messageFromRow(row)
 }
 
+/** The same, with the run that took or made it, and the hook that refused it. */
+export async function findMessageWithEnd(
+  db: Reader,
+  threadId: string,
+  id: string,
+): Promise<{ message: Message; run: number | null; refusedBy: string | null } | null> {
+  const row = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', '=', id)
+    .where('thread_id', '=', threadId)
+    .executeTakeFirst()
+  return row === undefined ? null : { message: messageFromRow(row), run: row.run, refusedBy: row.refused_by }
+}
+
 /** Whether the thread has a message of that id, in whatever state. */
 export async function isMessageIdTaken(db: Reader, threadId: string, id: string): Promise<boolean> {
   const row = await db

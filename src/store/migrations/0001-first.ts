@@ -108,6 +108,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       traceparent: 'text?',
       // Rules for the run that takes the message.
       run_permissions: 'text?',
+      refused_by: 'text?',
     },
     // Ids of senders are unique within a thread: the same id in another thread neither collides nor reveals that it exists.
     key: ['thread_id', 'id'],
@@ -485,9 +486,7 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
 }
 
 /** Kysely types the column of a condition by the schema, which a migration does not have. */
-function of(column: string): never {
-  return column as never
-}
+const of = (column: string): never => column as never
 
 /** SQLite needs no commit marks, orders events by their ids, and has no fill factor. */
 async function createPostgresParts(db: SchemaChanger): Promise<void> {

@@ -67,7 +67,7 @@ const CHANGES: readonly (readonly [string, (tx: Writer) => Promise<unknown>])[] 
   ['deleted', (tx) => deleteMessage(tx, 't', 'holds')],
   ['deleted while it waits', (tx) => deleteMessage(tx, 't', 'asks')],
   ['delivered', (tx) => deliverMessages(tx, { threadId: 't', ids: ['waits', 'asks'], run: 1, step: 1 })],
-  ['refused', (tx) => refuseMessages(tx, 't', ['waits', 'asks'])],
+  ['refused', (tx) => refuseMessages(tx, 't', new Map(['waits', 'asks'].map((id) => [id, 'guard'])))],
   ['taken back', (tx) => removeQueuedItem(tx, { threadId: 't', id: 'asks', now: NOW })],
   ['withdrawn', (tx) => deleteWaiting(tx, 't', 'asks')],
   ['without its call', (tx) => eraseCall(tx, { threadId: 't', callId: 'call', messageId: 'holds' })],
