@@ -1,3 +1,4 @@
+export { agent, isAgent } from './definitions/short-form/agent.js'
 export { defineAgent } from './definitions/agent.js'
 export { ConfigError } from './protocol/errors.js'
 export { defineEffect } from './definitions/effect.js'
@@ -27,6 +28,8 @@ export { formatCost } from './protocol/status.js'
 export { FileError } from './store/files/file-checks.js'
 export { StoreError } from './store/store-error.js'
 
+export type { Agent, AgentOptions, SubagentSettings } from './definitions/short-form/agent.js'
+export type { AgentModel } from './definitions/short-form/agent-model.js'
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
 export type { EffectDefinition } from './definitions/effect.js'
 export type {

@@ -25,8 +25,11 @@ type FakeArguments<R, Name extends string> = R extends { readonly tools: infer T
 
 /** The replacements of a test for models and tools, by name. */
 export interface Replacements<R> {
-  /** Every model of the registry, fallbacks included, so that no test reaches a provider. */
-  readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
+  /**
+   * Every model of the registry by its name, fallbacks included, so that no test reaches a provider; or one model in the place of
+   * all.
+   */
+  readonly models: Readonly<Record<ModelName<R>, LanguageModel>> | LanguageModel
   readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<FakeArguments<R, Name>> }
 }
 
@@ -35,7 +38,7 @@ export interface Replacements<R> {
  * @throws ConfigError with every model that is not scripted, and every name that the registry does not have
  */
 export function scriptedRegistry<R extends Registry>(registry: R, replacements: Replacements<R>): Registry {
-  const models = new Map<string, LanguageModel>(Object.entries(replacements.models))
+  const models = modelsOf(registry, replacements.models)
   const tools = new Map(Object.entries<FakeTool<never> | undefined>(replacements.tools ?? {}))
   const problems = replacementProblems(registry, [...models.keys()], [...tools.keys()])
   if (problems.length > 0) throw new ConfigError(problems)
@@ -46,6 +49,18 @@ export function scriptedRegistry<R extends Registry>(registry: R, replacements: 
     model: (name) => scripted.get(name),
     tool: (name) => withExecute(registry.tool(name), tools.get(name)),
   }
+}
+
+function modelsOf(
+  registry: Registry,
+  given: Readonly<Record<string, LanguageModel>> | LanguageModel,
+): ReadonlyMap<string, LanguageModel> {
+  if (!isModel(given)) return new Map(Object.entries(given))
+  return new Map(registry.names().models.map((name) => [name, given]))
+}
+
+function isModel(given: object): given is LanguageModel {
+  return 'doStream' in given && typeof given.doStream === 'function'
 }
 
 function replacementProblems(

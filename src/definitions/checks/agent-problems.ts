@@ -7,7 +7,10 @@ import { propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
 export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Findings {
-  return { problems: agentProblems(agent, known), warnings: agentWarnings(agent) }
+  return {
+    problems: agentProblems(agent, known),
+    warnings: [...agentWarnings(agent), ...memoryWarnings(agent, known)],
+  }
 }
 
 /** Lists the wrong references of an agent. */
@@ -44,6 +47,15 @@ function agentWarnings(agent: AgentDefinition): readonly string[] {
       ]
     : []
   return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
+}
+
+/** Warns of an agent that talks to people and forgets what was said, unless its prompt says so. */
+function memoryWarnings({ name, type, sideA }: AgentDefinition, known: KnownDefinitions): readonly string[] {
+  const prompt = known.prompts.get(sideA.prompt)
+  if (type === 'dual_ai' || prompt === undefined || prompt.includeChat !== undefined) return []
+  return [
+    `agent '${name}' forgets the conversation with each run: prompt '${prompt.name}' has no includeChat. Write includeChat: true, and includePastTools: true for earlier calls, or includeChat: false if that is meant`,
+  ]
 }
 
 function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {

@@ -128,6 +128,7 @@ const immediate = z.union([
 /** An entry of a prompt's tools. The kind of its callable decides which of these fields it may have. */
 const toolEntryShape = z.strictObject({
   name,
+  session: z.boolean().optional(),
   includeTextResponse: z.boolean().optional(),
   includeToolCalls: z.boolean().optional(),
   includeErrors: z.boolean().optional(),

@@ -11,6 +11,7 @@ import type { SubagentToolConfig } from '../subagent-tool.js'
 import { toInputSchema } from './argument-schema.js'
 import { embedSchema, waitingNote } from './lifecycle-tools.js'
 import { isResumable, listTools } from './listed-tools.js'
+import { subagentArguments } from './tool-arguments.js'
 import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
@@ -152,9 +153,10 @@ export function subagentContent(
     resumable: resumableContent(config.resumable),
     immediate: immediateContent(config.immediate),
     fanOut: config.fanOut ?? false,
+    ...(config.session === true && { session: true as const }),
     inputSchema: inputSchemaOf(registry, listed),
     ...capabilitiesOf(agent),
-    ...initProperties(config),
+    ...initProperties({ ...config, ...subagentArguments(schemaOfAgent(registry, agent), config) }),
     ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
   }
 }
@@ -239,6 +241,10 @@ function descriptionOf(listed: ListedTool): string {
 function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
   if (listed.kind === 'function') return listed.tool.args
   if (listed.kind === 'prompt') return listed.prompt.requiredSchema
-  const entry = listed.agent.sideA.prompt
-  return requireDefinition(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
+  const own = schemaOfAgent(registry, listed.agent)
+  return listed.kind === 'subagent' ? subagentArguments(own, listed.config).schema : own
+}
+
+function schemaOfAgent(registry: Registry, { sideA }: AgentDefinition): PromptDefinition['requiredSchema'] {
+  return requireDefinition(registry.prompt(sideA.prompt), `prompt '${sideA.prompt}'`).requiredSchema
 }

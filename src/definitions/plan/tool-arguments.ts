@@ -26,6 +26,36 @@ export function parseArguments(schema: z.ZodObject | undefined, rawJson: string)
   }
 }
 
+/** The arguments of a session of one side whose prompt has no schema. */
+const TASK = z.object({
+  message: z
+    .string()
+    .min(1)
+    .describe(
+      'The whole task, with all that is needed for it: the agent knows nothing of this conversation.',
+    ),
+})
+
+interface SubagentEntry {
+  readonly session?: boolean | undefined
+  readonly resumable?: unknown
+  readonly initUserMessageProperty?: string | undefined
+}
+
+/**
+ * The arguments of a call that starts a subagent, and the one that becomes its first message: those of its side A prompt; else a
+ * session of one side takes its task. An instance that stays open gets its task as a message in any case.
+ */
+export function subagentArguments(
+  own: z.ZodObject | undefined,
+  { session, resumable, initUserMessageProperty }: SubagentEntry,
+): { readonly schema: z.ZodObject | undefined; readonly initUserMessageProperty?: string } {
+  const given = initUserMessageProperty === undefined ? {} : { initUserMessageProperty }
+  const isOpen = resumable !== undefined && resumable !== false && resumable !== null
+  if (own !== undefined || session !== true || isOpen) return { schema: own, ...given }
+  return { schema: TASK, initUserMessageProperty: 'message', ...given }
+}
+
 /** Reads the JSON object that the model wrote, without a schema. */
 export function parseObject(rawJson: string): ParsedArguments {
   // Providers send an empty string for a call without arguments.
