@@ -73,7 +73,7 @@ export type {
   WriteFileOptions,
 } from './definitions/thread-state.js'
 export type { ThreadEndpoint } from './definitions/thread-state.js'
-export type { PendingToolResult, ToolResult, ToolResultPart } from './definitions/tool-result.js'
+export type { PendingToolResult, ToolAnswer, ToolResult, ToolResultPart } from './definitions/tool-result.js'
 export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/agent.js'
 export type {

@@ -19,7 +19,7 @@ import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
 import type { Agent } from './short-form/agent.js'
 import { expandAgents } from './short-form/expand.js'
-import type { ToolDefinition } from './tool.js'
+import type { ToolArguments, ToolDefinition } from './tool.js'
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
 
@@ -135,7 +135,7 @@ export type ToolInput<R, Name extends ToolName<R>> = R extends { readonly tools:
     ? Tools[Name] extends ToolDefinition<infer Schema>
       ? Schema extends z.ZodObject
         ? z.input<Schema>
-        : Record<string, never>
+        : ToolArguments<Schema>
       : never
     : Record<string, unknown>
   : never

@@ -2,7 +2,7 @@ import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelDefinition } from '../definitions/model.js'
 import type { ModelName, ToolName } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
-import type { PendingToolResult, ToolResult } from '../definitions/tool-result.js'
+import type { ToolAnswer } from '../definitions/tool-result.js'
 import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/tool.js'
 import type { LanguageModel } from '../model/model-answer.js'
 import { ConfigError } from '../protocol/errors.js'
@@ -12,7 +12,7 @@ export type FakeTool<Arguments> = (
   args: Arguments,
   state: ThreadState,
   call: ToolCall,
-) => ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
+) => ToolAnswer | Promise<ToolAnswer>
 
 /** The parsed arguments, with defaults applied; untyped for a registry without types of its tools. */
 type FakeArguments<R, Name extends string> = R extends { readonly tools: infer Tools }

@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { dynamicTool, jsonSchema, tool } from 'ai'
 import { z } from 'zod'
 
 import { agent, defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
@@ -56,4 +57,29 @@ test('fields that no agent has do not compile', () => {
   agent({ name: 'support', model, instruction: 'Help.' })
   // @ts-expect-error a tool is an object, not a name
   agent({ name: 'support', model, instructions: 'Help.', tools: { refund: 'refund' } })
+})
+
+test('tools of the AI SDK and of other schema libraries keep their types', () => {
+  const weather = tool({
+    description: 'The weather.',
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => ({ city, sky: 'grey' }),
+  })
+  const shown = tool({
+    description: 'Asks.',
+    inputSchema: jsonSchema<{ what: string }>({ type: 'object' }),
+    outputSchema: z.string(),
+  })
+  const dynamic = dynamicTool({ description: 'Any.', inputSchema: z.object({}), execute: async () => 'x' })
+  agent({ name: 'guide', model, instructions: '', tools: { weather, shown, dynamic, refund } })
+  defineTool({
+    description: 'Asks.',
+    args: jsonSchema<{ what: string }>({ type: 'object' }),
+    execute: (_state, { what }) => what.trim(),
+  })
+  defineTool({
+    description: 'Asks.',
+    args: z.record(z.string(), z.number()),
+    execute: (_state, args) => args['a']?.toFixed(0),
+  })
 })

@@ -1,3 +1,4 @@
+import { tool } from 'ai'
 import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -24,7 +25,14 @@ const asked = (name: string) => model.requests.findLast(({ prompt }) => prompt =
 const look_up = defineTool({
   description: 'Looks up an order.',
   args: z.object({ order: z.string() }),
-  execute: (_state, { order }) => ({ status: 'success', result: `${order} was sent.` }),
+  execute: (_state, { order }) => `${order} was sent.`,
+})
+/** A tool of the AI SDK. */
+const refund = tool({
+  description: 'Refunds an order.',
+  inputSchema: z.object({ order: z.string(), euros: z.number() }),
+  needsApproval: ({ euros }) => euros > 50,
+  execute: async ({ order, euros }) => ({ order, euros, status: 'error' }),
 })
 const clerk = agent({ name: 'clerk', description: 'Finishes.', model, instructions: 'You finish.' })
 const researcher = agent({
@@ -36,7 +44,7 @@ const billing = agent({
   handoffs: () => ({ support }),
 })
 const support = agent({
-  ...{ name: 'support', description: 'Helps.', model, instructions: 'You help.', tools: { look_up } },
+  ...{ name: 'support', description: 'Helps.', model, instructions: 'You help.', tools: { look_up, refund } },
   subagents: { researcher: { agent: researcher, fanOut: true }, clerk },
   handoffs: () => ({ billing }),
 })
@@ -58,6 +66,25 @@ threeModes({ agents: [support], models: model }, (modes) => {
     expect(asked('support')?.messages.map(({ text, toolCalls }) => toolCalls?.[0]?.name ?? text)).toEqual([
       ...[marked('Where is it?'), 'look_up', `${marked('A-17')} was sent.`, marked('Sent.'), marked('Sure?')],
     ])
+  })
+
+  test('a tool of the AI SDK is checked, approved and answered as JSON', async () => {
+    const order = marked('A-17')
+    says = {
+      support: [
+        call('refund', { order: 7, euros: 80 }),
+        call('refund', { order, euros: 80 }),
+        { text: marked('Done.') },
+      ],
+    }
+    const thread = await modes.env.threads.create({ agent: 'support', message: marked('My money!') })
+    await expect.poll(async () => (await thread.snapshot()).pending, { timeout: 20_000 }).toHaveLength(1)
+    const [request] = (await thread.snapshot()).pending
+    await thread.respond(request?.id ?? '', { approved: true })
+    expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Done.'))
+    const [wrong, right] = (await toolResults(thread)).map(({ content }) => content)
+    expect(wrong).toContain('order: ')
+    expect(right).toBe(JSON.stringify({ order, euros: 80, status: 'error' }))
   })
 
   test('an ordinary agent as a subagent ends with its answer, which is the result', async () => {

@@ -16,6 +16,7 @@ import { listOfferedTools } from '../../definitions/plan/offered-tools.js'
 import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
+import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
   CallInput,
@@ -337,7 +338,7 @@ function inPlaceSubject(registry: ActivityDependencies['registry'], name: string
     requiredSchema,
     capabilities = [],
   } = requireDefinition(registry.prompt(name), `prompt '${name}'`)
-  const tool: ToolDefinition = {
+  const tool: ToolDefinition<PromptDefinition['requiredSchema']> = {
     description,
     capabilities,
     // What it does is judged by its own calls.

@@ -3,7 +3,7 @@ import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.j
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { suggestName } from './hints.js'
 import { entryName, hookListProblems } from './names.js'
-import { propertyProblem } from '../plan/argument-schema.js'
+import { hasArgument, propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
 export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Findings {
@@ -102,7 +102,7 @@ function stopToolProblems(owner: string, side: SideConfig, known: KnownDefinitio
   const problems = lifecycleToolProblems(`${owner}.stopTool`, stopTool, side, known)
   const args = known.tools.get(stopTool)?.args
   // A property that is no argument may be in the result, which has no schema.
-  if (property === undefined || args === undefined || !Object.hasOwn(args.shape, property)) return problems
+  if (property === undefined || args === undefined || !hasArgument(args, property)) return problems
   const wrong = propertyProblem(args, property, 'text')
   return wrong === undefined ? problems : [...problems, `${problem}: of tool '${stopTool}', ${wrong}`]
 }

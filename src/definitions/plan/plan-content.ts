@@ -87,6 +87,8 @@ export interface ToolContent {
   readonly name: string
   readonly description: string
   readonly inputSchema: JSONSchema7
+  readonly strict?: boolean
+  readonly providerOptions?: SharedV4ProviderOptions
 }
 
 export interface SubagentContent {

@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import type { AgentDefinition, VariableDefinition } from '../agent.js'
 import { descriptionOfAgent } from '../checks/agent-problems.js'
 import { DECIDING_POINTS } from '../hook.js'
@@ -8,7 +9,9 @@ import type { Registry } from '../known-definitions.js'
 import { listIncludedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
+import type { ToolDefinition } from '../tool.js'
 import { toInputSchema } from './argument-schema.js'
+import type { ArgumentSchema } from './argument-schema.js'
 import { embedSchema, waitingNote } from './lifecycle-tools.js'
 import { isResumable, listTools } from './listed-tools.js'
 import { subagentArguments } from './tool-arguments.js'
@@ -116,10 +119,12 @@ function textVariables(registry: Registry, prompt: PromptDefinition): readonly V
 
 function toolContent(registry: Registry, listed: ListedTool): ToolContent {
   if (listed.kind === 'subagent') return subagentTool(subagentContent(registry, listed))
+  const { strict, providerOptions }: Partial<ToolDefinition> = listed.kind === 'function' ? listed.tool : {}
   return {
     name: listed.name,
     description: descriptionOf(listed),
     inputSchema: inputSchemaOf(registry, listed),
+    ...withoutUndefined({ strict, providerOptions }),
   }
 }
 
@@ -238,7 +243,7 @@ function descriptionOf(listed: ListedTool): string {
   return listed.kind === 'prompt' ? listed.prompt.toolDescription : descriptionOfAgent(listed.agent)
 }
 
-function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
+function schemaOf(registry: Registry, listed: ListedTool): ArgumentSchema | undefined {
   if (listed.kind === 'function') return listed.tool.args
   if (listed.kind === 'prompt') return listed.prompt.requiredSchema
   const own = schemaOfAgent(registry, listed.agent)

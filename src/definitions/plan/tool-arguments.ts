@@ -1,5 +1,9 @@
 import { z } from 'zod'
 import type { ToolDefinition } from '../tool.js'
+import { isZodObject } from './argument-schema.js'
+import type { ArgumentSchema } from './argument-schema.js'
+import { checkForeign } from './foreign-schema.js'
+import type { Checked } from './foreign-schema.js'
 
 /** The arguments for a tool, or the problem of those that the model wrote. */
 type ParsedArguments =
@@ -12,12 +16,21 @@ export function parseToolArguments(tool: Pick<ToolDefinition, 'args'>, rawJson: 
 }
 
 /** Reads the arguments of any call by its schema; without a schema, any object counts as no arguments. */
-export function parseArguments(schema: z.ZodObject | undefined, rawJson: string): ParsedArguments {
+export function parseArguments(schema: ArgumentSchema | undefined, rawJson: string): ParsedArguments {
   const raw = parseObject(rawJson)
   if (!raw.ok || schema === undefined) return raw.ok ? { ok: true, args: {} } : raw
+  const checked = checkBySchema(schema, raw.args)
+  if (!checked.ok) return checked
+  if (isObject(checked.value)) return { ok: true, args: checked.value }
+  return { ok: false, problem: `Expected arguments that are an object, got ${kindOf(checked.value)}` }
+}
+
+/** Checks a value by any schema. It throws nothing. */
+function checkBySchema(schema: ArgumentSchema, value: unknown): Checked {
+  if (!isZodObject(schema)) return checkForeign(schema, value)
   try {
-    const parsed = schema.safeParse(raw.args)
-    if (parsed.success) return { ok: true, args: parsed.data }
+    const parsed = schema.safeParse(value)
+    if (parsed.success) return { ok: true, value: parsed.data }
     return { ok: false, problem: parsed.error.issues.map(describeIssue).join('; ') }
   } catch (error) {
     // A refinement that throws or is asynchronous must not fail the activity again and again.

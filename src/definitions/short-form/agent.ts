@@ -12,6 +12,7 @@ import type { PromptDefinition } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
 import type { ToolDefinition } from '../tool.js'
 import type { AgentModel } from './agent-model.js'
+import type { AiTool } from './ai-tool.js'
 
 /** An agent to call, in either form. */
 type AnyAgent = Agent | AgentDefinition
@@ -54,8 +55,8 @@ export interface AgentOptions<Name extends string = string> extends SharedFields
   readonly model: AgentModel
   /** The system text. Parts can include prompts of the registry and show variables. */
   readonly instructions: PromptDefinition['prompt']
-  /** By the names that the model calls. */
-  readonly tools?: Readonly<Record<string, ToolDefinition>>
+  /** Tools of `defineTool`, or of the AI SDK's `tool()`, by the names that the model calls. */
+  readonly tools?: Readonly<Record<string, ToolDefinition | AiTool>>
   /**
    * Agents that work for this one in threads of their own, by their names. An ordinary agent gets a session that ends with its answer,
    * which is the result of the call.

@@ -17,6 +17,7 @@ import type { PromptDefinition, ToolEntry } from '../prompt.js'
 import { isAgent } from './agent.js'
 import type { Agent } from './agent.js'
 import { isSameModel, readModel } from './agent-model.js'
+import { isAiTool, readAiTool } from './ai-tool.js'
 
 interface Expanded {
   /** The input of `registry()`, in the standard form alone. */
@@ -45,7 +46,7 @@ export function expandAgents(given: unknown): Expanded {
       hooks: [...listOf(given['hooks']), ...found.added('hooks').values()],
     },
     problems: found.problems,
-    unread: { models: found.unreadModels },
+    unread: { models: found.unreadModels, tools: found.unreadTools },
   }
 }
 
@@ -72,6 +73,7 @@ type FoundKind = 'agents' | 'models' | 'tools' | 'hooks'
 interface Found {
   readonly problems: string[]
   readonly unreadModels: string[]
+  readonly unreadTools: string[]
   /** Notes a definition that an agent has; a different one under the same name is a problem. */
   note(kind: FoundKind, name: string, definition: unknown, owner: string): void
   /** Those that the registry does not list itself. */
@@ -98,6 +100,7 @@ function createFound(given: Fields): Found {
   return {
     problems,
     unreadModels: [],
+    unreadTools: [],
     note(kind, name, definition, owner) {
       const known = noted.get(kind)?.get(name)
       if (known === undefined) {
@@ -280,7 +283,14 @@ function noteModel(owner: string, given: unknown, found: Found): string {
 
 function noteTools(owner: string, given: unknown, found: Found): readonly string[] {
   return entriesOf(`${owner}: tools`, given, found).map(([name, tool]) => {
-    found.note('tools', name, tool, owner)
+    const read = isAiTool(tool) ? readAiTool(tool) : { tool }
+    if ('tool' in read) found.note('tools', name, read.tool, owner)
+    else {
+      found.problems.push(
+        ...read.problems.map((problem) => `${owner}: the tool '${name}' of the AI SDK ${problem}`),
+      )
+      found.unreadTools.push(name)
+    }
     return name
   })
 }
