@@ -1,3 +1,4 @@
+export { agent, isAgent } from './definitions/short-form/agent.js'
 export { defineAgent } from './definitions/agent.js'
 export { ConfigError } from './protocol/errors.js'
 export { defineEffect } from './definitions/effect.js'
@@ -27,6 +28,8 @@ export { formatCost } from './protocol/status.js'
 export { FileError } from './store/files/file-checks.js'
 export { StoreError } from './store/store-error.js'
 
+export type { Agent, AgentOptions, SubagentSettings } from './definitions/short-form/agent.js'
+export type { AgentModel } from './definitions/short-form/agent-model.js'
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
 export type { EffectDefinition } from './definitions/effect.js'
 export type {
@@ -70,7 +73,7 @@ export type {
   WriteFileOptions,
 } from './definitions/thread-state.js'
 export type { ThreadEndpoint } from './definitions/thread-state.js'
-export type { PendingToolResult, ToolResult, ToolResultPart } from './definitions/tool-result.js'
+export type { PendingToolResult, ToolAnswer, ToolResult, ToolResultPart } from './definitions/tool-result.js'
 export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/agent.js'
 export type {

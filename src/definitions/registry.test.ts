@@ -242,7 +242,7 @@ test('a provider of another version of the AI SDK is refused', () => {
 
 test('fields of wrong kinds are refused one by one', () => {
   expect(toolProblems({ execute: 1, timeout: 0, idempotent: 'yes', args: {} })).toEqual([
-    "tool 'done': args: expected a z.object of zod 4",
+    "tool 'done': args: expected a z.object of zod 4, another Standard Schema, or jsonSchema() of the AI SDK",
     "tool 'done': execute: expected a function",
     "tool 'done': timeout: Too small: expected a number of milliseconds to be >0, got 0",
     "tool 'done': idempotent: expected boolean, received string",

@@ -4,14 +4,22 @@ import { LIMITS } from '../protocol/limits.js'
 import { SESSION_TOOLS } from './agent.js'
 import type { AgentDefinition, SideConfig } from './agent.js'
 import { checkDefinitions } from './checks/check-definitions.js'
-import type { CheckedAgent, CheckedModel, CheckedPrompt, RegisteredNames } from './checks/names.js'
+import type {
+  CheckedAgent,
+  CheckedModel,
+  CheckedPrompt,
+  ModelNames,
+  RegisteredNames,
+} from './checks/names.js'
 import type { EffectDefinition } from './effect.js'
 import type { AnyHook } from './hook.js'
 import type { Registry } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
 import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
-import type { ToolDefinition } from './tool.js'
+import type { Agent } from './short-form/agent.js'
+import { expandAgents } from './short-form/expand.js'
+import type { ToolArguments, ToolDefinition } from './tool.js'
 
 type ToolRecord = Readonly<Record<string, ToolDefinition>>
 
@@ -19,12 +27,13 @@ type EffectRecord = Readonly<Record<string, EffectDefinition>>
 
 /**
  * Combines definitions and checks them against each other. The compiler checks names; everything else is checked at run time.
+ * Agents in the short form bring their prompts, models and tools, and the agents that they reach.
  * @throws ConfigError with every problem at once
  */
 export function registry<
-  const Agents extends readonly AgentDefinition[],
-  const Prompts extends readonly PromptDefinition[],
-  const Models extends readonly ModelDefinition[],
+  const Agents extends readonly (AgentDefinition | Agent)[],
+  const Prompts extends readonly PromptDefinition[] = readonly [],
+  const Models extends readonly ModelDefinition[] = readonly [],
   Tools extends ToolRecord = Record<never, never>,
   const Hooks extends readonly AnyHook[] = readonly [],
 >(definitions: {
@@ -34,13 +43,13 @@ export function registry<
       RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
     >
   }
-  readonly prompts: Prompts & {
+  readonly prompts?: Prompts & {
     readonly [I in keyof Prompts]: CheckedPrompt<
       Prompts[I],
       RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
     >
   }
-  readonly models: Models & {
+  readonly models?: Models & {
     readonly [I in keyof Models]: CheckedModel<
       Models[I],
       RegisteredNames<Agents, Prompts, Models, Tools, Hooks>
@@ -49,35 +58,33 @@ export function registry<
   readonly tools?: Tools
   readonly hooks?: Hooks
   readonly effects?: EffectRecord
-}): Registry<Agents[number]['name'], Models[number]['name'], Tools> {
-  const { problems, warnings } = checkDefinitions(definitions)
-  if (problems.length > 0) throw new ConfigError(problems)
-  const { agents, prompts, models, hooks = [], effects = {} } = definitions
+}): Registry<Agents[number]['name'], ModelNames<Agents, Models>, Tools> {
+  const expanded = expandAgents(definitions)
+  const { problems, warnings } = checkDefinitions(expanded.definitions, expanded.unread)
+  const all = [...expanded.problems, ...problems]
+  if (all.length > 0) throw new ConfigError(all)
+  // The checks have found nothing wrong with them.
+  const { tools = {}, hooks = [], effects = {}, ...lists } = expanded.definitions as StandardDefinitions
+  const made = createRegistry({ ...lists, tools, hooks, effects }, warnings)
   // Without tools the type parameter is the empty record.
-  const tools = definitions.tools ?? ({} as Tools)
-  const checked = createRegistry({ agents, prompts, models, tools, hooks, effects }, warnings)
+  const checked = { ...made, tools: definitions.tools ?? ({} as Tools) }
   const tooLarge = planProblems(checked)
   if (tooLarge.length > 0) throw new ConfigError(tooLarge)
   return checked
 }
 
-interface Definitions<Agent, Model, Tools> {
-  readonly agents: readonly Agent[]
+interface Definitions {
+  readonly agents: readonly AgentDefinition[]
   readonly prompts: readonly PromptDefinition[]
-  readonly models: readonly Model[]
-  readonly tools: Tools
+  readonly models: readonly ModelDefinition[]
+  readonly tools: ToolRecord
   readonly hooks: readonly AnyHook[]
   readonly effects: EffectRecord
 }
 
-function createRegistry<
-  Agent extends AgentDefinition,
-  Model extends ModelDefinition,
-  Tools extends ToolRecord,
->(
-  definitions: Definitions<Agent, Model, Tools>,
-  warnings: readonly string[],
-): Registry<Agent['name'], Model['name'], Tools> {
+type StandardDefinitions = Pick<Definitions, 'agents' | 'prompts' | 'models'> & Partial<Definitions>
+
+function createRegistry(definitions: Definitions, warnings: readonly string[]): Registry {
   const agents = byName(definitions.agents.map(normalizeAgent))
   const prompts = byName(definitions.prompts)
   const models = byName(definitions.models.map(normalizeModel))
@@ -128,7 +135,7 @@ export type ToolInput<R, Name extends ToolName<R>> = R extends { readonly tools:
     ? Tools[Name] extends ToolDefinition<infer Schema>
       ? Schema extends z.ZodObject
         ? z.input<Schema>
-        : Record<string, never>
+        : ToolArguments<Schema>
       : never
     : Record<string, unknown>
   : never

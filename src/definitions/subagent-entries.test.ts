@@ -70,7 +70,9 @@ test('SA-R-07.0 no knob makes a subagent of an ai_human agent', () => {
   for (const knob of knobs)
     expect(
       problems({ agents: [human], prompts: [{ ...desk, tools: [{ name: 'human', ...knob }] }] }),
-    ).toEqual(["prompt 'desk' lists the agent 'human' as a subagent: it has to be of type 'dual_ai'"])
+    ).toEqual([
+      "prompt 'desk' lists the agent 'human' as a subagent: write session: true, or give it the type 'dual_ai'",
+    ])
 })
 
 test('knobs that contradict each other are refused', () => {

@@ -1,10 +1,16 @@
 /**
- * An entry of a prompt's tools that starts an exposed `dual_ai` agent in a thread of its own. The model calls it by its own
+ * An entry of a prompt's tools that starts an exposed agent in a thread of its own: one of type `dual_ai`, or any other with `session`. The model calls it by its own
  * name, with the arguments of `requiredSchema` of the agent's side A prompt; a resumable one is called by the tools
  * `subagent_create` and `subagent_message` instead.
  */
 export interface SubagentToolConfig<Name extends string = string> {
   readonly name: Name
+  /**
+   * For an agent of type `ai_human`. True: it works in a session of one side, which ends with its answer. If its prompt has no
+   * `requiredSchema`, the call takes `{ message }`, its first message. False: it takes the conversation over (a handoff).
+   * @default false, with a warning
+   */
+  readonly session?: boolean
   /**
    * True if the call waits for the result. Otherwise the result comes later, as a silent message.
    * @default true

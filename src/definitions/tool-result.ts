@@ -26,3 +26,18 @@ export interface PendingToolResult {
    */
   readonly form?: JsonObject
 }
+
+/**
+ * What a tool may answer: a result, or any value that is JSON. An object is a result if its `status` is `success` or `error`, and a
+ * wait if it has nothing but `status: 'pending'` and `form`.
+ */
+export type ToolAnswer =
+  | ToolResult
+  | PendingToolResult
+  | string
+  | number
+  | boolean
+  | object
+  | null
+  | undefined
+  | void

@@ -1,10 +1,13 @@
+import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { z } from 'zod'
 import type { ActionTraits } from '../policy/action.js'
 import type { ApprovalRule } from '../policy/approval.js'
 import type { Preview } from '../policy/preview.js'
 import type { VariableDefinition } from './agent.js'
+import type { ArgumentSchema } from './plan/argument-schema.js'
+import type { JsonSchemaOf, StandardSchema } from './plan/foreign-schema.js'
 import type { ThreadState } from './thread-state.js'
-import type { PendingToolResult, ToolResult } from './tool-result.js'
+import type { ToolAnswer } from './tool-result.js'
 
 /** Repeats a tool that throws, inside the call. The writes of a failed attempt to its thread are dropped. */
 export interface ToolRetry {
@@ -23,20 +26,24 @@ export interface ToolCall {
 }
 
 /** The arguments of `execute` for a schema: parsed, with defaults applied. */
-export type ToolArguments<Schema> = Schema extends z.ZodObject ? z.output<Schema> : Record<string, never>
+export type ToolArguments<Schema> = Schema extends z.ZodObject
+  ? z.output<Schema>
+  : Schema extends StandardSchema<infer Output> | JsonSchemaOf<infer Output>
+    ? Output
+    : Record<string, never>
 
 /** A function that models may call. Its name is its key in the registry. */
 export interface ToolDefinition<
-  Schema extends z.ZodObject | undefined = z.ZodObject | undefined,
+  Schema extends ArgumentSchema | undefined = ArgumentSchema | undefined,
 > extends ActionTraits {
   readonly description: string
+  /** A `z.object`, another Standard Schema with a JSON Schema, or `jsonSchema()` of the AI SDK. @default no arguments */
   readonly args?: Schema
-  /** A thrown error becomes an error result for the model; it causes no retry. */
-  execute(
-    state: ThreadState,
-    args: ToolArguments<Schema>,
-    call: ToolCall,
-  ): ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
+  /**
+   * Answers a result, or any value in its place: a text is read as it is, anything else as JSON. A thrown error becomes an error result
+   * for the model; it causes no retry.
+   */
+  execute(state: ThreadState, args: ToolArguments<Schema>, call: ToolCall): ToolAnswer | Promise<ToolAnswer>
   readonly variables?: readonly VariableDefinition[]
   /** True if a person has to approve the call. A function that throws counts as true. */
   readonly needsApproval?:
@@ -66,6 +73,10 @@ export interface ToolDefinition<
    * @default the thread's own
    */
   readonly taskQueue?: string
+  /** Asks the provider to hold the model to the schema, where it can. @default as the provider does */
+  readonly strict?: boolean
+  /** Options of the tool by provider key of the AI SDK. */
+  readonly providerOptions?: SharedV4ProviderOptions
   /** Set if its code is an activity of a worker in another language. @see defineRemoteTool */
   readonly remote?: RemoteActivity
 }
@@ -77,14 +88,14 @@ export interface RemoteActivity {
 }
 
 /** Declares a tool; `registry()` checks it. */
-export function defineTool<Schema extends z.ZodObject | undefined = undefined>(
+export function defineTool<Schema extends ArgumentSchema | undefined = undefined>(
   definition: ToolDefinition<Schema>,
 ): ToolDefinition<Schema> {
   return definition
 }
 
 /** A tool whose code is an activity of a worker in another language; `examples/python-tool` has such a worker. */
-interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObject | undefined>
+interface RemoteToolDefinition<Schema extends ArgumentSchema | undefined = ArgumentSchema | undefined>
   extends
     RemoteActivity,
     Pick<
@@ -105,7 +116,7 @@ interface RemoteToolDefinition<Schema extends z.ZodObject | undefined = z.ZodObj
  * scheduled on `taskQueue` with ids only, and its worker gets the arguments and sends the result over HTTP. `timeout` begins
  * when a worker claims the call. It cannot be invoked inside another tool's call: use `queueTool`.
  */
-export function defineRemoteTool<Schema extends z.ZodObject | undefined = undefined>({
+export function defineRemoteTool<Schema extends ArgumentSchema | undefined = undefined>({
   taskQueue,
   activity,
   ...definition

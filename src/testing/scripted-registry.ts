@@ -2,7 +2,7 @@ import type { Registry } from '../definitions/known-definitions.js'
 import type { ModelDefinition } from '../definitions/model.js'
 import type { ModelName, ToolName } from '../definitions/registry.js'
 import type { ThreadState } from '../definitions/thread-state.js'
-import type { PendingToolResult, ToolResult } from '../definitions/tool-result.js'
+import type { ToolAnswer } from '../definitions/tool-result.js'
 import type { ToolArguments, ToolCall, ToolDefinition } from '../definitions/tool.js'
 import type { LanguageModel } from '../model/model-answer.js'
 import { ConfigError } from '../protocol/errors.js'
@@ -12,7 +12,7 @@ export type FakeTool<Arguments> = (
   args: Arguments,
   state: ThreadState,
   call: ToolCall,
-) => ToolResult | PendingToolResult | Promise<ToolResult | PendingToolResult>
+) => ToolAnswer | Promise<ToolAnswer>
 
 /** The parsed arguments, with defaults applied; untyped for a registry without types of its tools. */
 type FakeArguments<R, Name extends string> = R extends { readonly tools: infer Tools }
@@ -25,8 +25,11 @@ type FakeArguments<R, Name extends string> = R extends { readonly tools: infer T
 
 /** The replacements of a test for models and tools, by name. */
 export interface Replacements<R> {
-  /** Every model of the registry, fallbacks included, so that no test reaches a provider. */
-  readonly models: Readonly<Record<ModelName<R>, LanguageModel>>
+  /**
+   * Every model of the registry by its name, fallbacks included, so that no test reaches a provider; or one model in the place of
+   * all.
+   */
+  readonly models: Readonly<Record<ModelName<R>, LanguageModel>> | LanguageModel
   readonly tools?: { readonly [Name in ToolName<R>]?: FakeTool<FakeArguments<R, Name>> }
 }
 
@@ -35,7 +38,7 @@ export interface Replacements<R> {
  * @throws ConfigError with every model that is not scripted, and every name that the registry does not have
  */
 export function scriptedRegistry<R extends Registry>(registry: R, replacements: Replacements<R>): Registry {
-  const models = new Map<string, LanguageModel>(Object.entries(replacements.models))
+  const models = modelsOf(registry, replacements.models)
   const tools = new Map(Object.entries<FakeTool<never> | undefined>(replacements.tools ?? {}))
   const problems = replacementProblems(registry, [...models.keys()], [...tools.keys()])
   if (problems.length > 0) throw new ConfigError(problems)
@@ -46,6 +49,18 @@ export function scriptedRegistry<R extends Registry>(registry: R, replacements: 
     model: (name) => scripted.get(name),
     tool: (name) => withExecute(registry.tool(name), tools.get(name)),
   }
+}
+
+function modelsOf(
+  registry: Registry,
+  given: Readonly<Record<string, LanguageModel>> | LanguageModel,
+): ReadonlyMap<string, LanguageModel> {
+  if (!isModel(given)) return new Map(Object.entries(given))
+  return new Map(registry.names().models.map((name) => [name, given]))
+}
+
+function isModel(given: object): given is LanguageModel {
+  return 'doStream' in given && typeof given.doStream === 'function'
 }
 
 function replacementProblems(

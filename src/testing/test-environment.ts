@@ -23,7 +23,7 @@ import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
-import { checkRegistry } from '../worker/create-worker.js'
+import { givenRegistry } from '../worker/given-registry.js'
 import { installTestLogging } from '../worker/logging.js'
 import { createAheadGate } from '../worker/ahead-gate.js'
 import { checkPricesOfBudgets } from '../worker/budget-prices.js'
@@ -47,10 +47,17 @@ export interface TestEnvironmentOptions<R extends Registry>
     Replacements<R>,
     Pick<
       ThreadOptions,
-      'permissions' | 'permissionMode' | 'policy' | 'approval' | 'budgets' | 'prices' | 'rateLimits'
+      | 'agents'
+      | 'permissions'
+      | 'permissionMode'
+      | 'policy'
+      | 'approval'
+      | 'budgets'
+      | 'prices'
+      | 'rateLimits'
     > {
-  /** The agents, prompts and tools under test, unchanged. */
-  readonly registry: R
+  /** The agents, prompts and tools under test, unchanged; `agents` can stand in its place. */
+  readonly registry?: R
   /** The kind of server to start, or a running one that the caller ends. @default 'time-skipping' */
   readonly server?: TestServerKind | TestWorkflowEnvironment
   /** Options of Temporal's worker. @default `maxCachedWorkflows: 0` on the time-skipping server: every task replays */
@@ -92,11 +99,11 @@ export interface TestEnvironment<R extends Registry = Registry> {
 export async function createTestEnvironment<R extends Registry>(
   options: TestEnvironmentOptions<R>,
 ): Promise<TestEnvironment<R>> {
-  checkRegistry(options.registry)
+  const tested = givenRegistry(options)
   const { failureText, rateLimits } = options
   checkFailureText(failureText)
   checkRateLimits(rateLimits)
-  const registry = scriptedRegistry(options.registry, options)
+  const registry = scriptedRegistry(tested, options)
   const [caps, prices] = [runCaps(options.limits, options.runAhead), createPriceList(options.prices)]
   const settings = { caps, prices, env: instanceEnv(options.env), ...policyOptions(options) }
   checkPricesOfBudgets({ registry, budgets: options.budgets, prices })
@@ -118,8 +125,8 @@ export async function createTestEnvironment<R extends Registry>(
     const taskQueue = options.worker?.taskQueue ?? `test-${randomUUID()}`
     const temporal = { ...serverOptions(server), ...options.worker, taskQueue }
     // Not before the server starts: a test may install a Runtime of its own.
-    warnOfRegistry(options.registry)
-    warnOfRules(options.registry, options.permissions)
+    warnOfRegistry(tested)
+    warnOfRules(tested, options.permissions)
     const { supportsTimeSkipping: skipsTime } = server
     const limits = runLimits(rateLimits, () => store, { skipsTime })
     const thread = { registry, store, failureText, ...settings, ...limits }

@@ -1,7 +1,6 @@
 import type { BundlerPlugin, WorkerOptions, WorkerPlugin } from '@temporalio/worker'
 import type { ClientConnectConfig } from '@temporalio/envconfig'
 import { checkFailureText } from '../definitions/failure-text.js'
-import type { Registry } from '../definitions/known-definitions.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { checkPricesOfBudgets } from './budget-prices.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
@@ -11,6 +10,7 @@ import { shareStore } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { createAheadGate } from './ahead-gate.js'
+import { givenRegistry } from './given-registry.js'
 import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
@@ -36,7 +36,8 @@ import { isPostgres } from '../store/postgres/postgres-place.js'
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
   const {
-    registry,
+    registry: given,
+    agents,
     store: location,
     env,
     limits,
@@ -50,12 +51,12 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
     budgets,
     rateLimits,
     workflows = true,
-    ...given
+    ...others
   } = options
-  checkRegistry(registry)
+  const registry = givenRegistry({ registry: given, agents })
   checkFailureText(failureText)
   checkRateLimits(rateLimits)
-  const temporal = temporalOptions(given)
+  const temporal = temporalOptions(others)
   if (!workflows) assertNoWorkflows(temporal)
   installLogging()
   const caps = runCaps(limits, runAhead)
@@ -145,23 +146,6 @@ function leaseAndClose(
       }
     },
   }
-}
-
-/** Checks the value at run time, because a wrong import in JavaScript is undefined. @throws ConfigError */
-export function checkRegistry(registry: Registry): void {
-  const given: unknown = registry
-  const isRegistry =
-    typeof given === 'object' &&
-    given !== null &&
-    'names' in given &&
-    typeof given.names === 'function' &&
-    'warnings' in given &&
-    Array.isArray(given.warnings)
-  if (isRegistry) return
-  const came = typeof given === 'object' && given !== null ? 'another object' : String(given)
-  throw new ConfigError([
-    `Expected "registry" to be a result of registry() or loadRegistry(), got ${came}: check its import`,
-  ])
 }
 
 interface TemporalTarget {

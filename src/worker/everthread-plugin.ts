@@ -3,7 +3,7 @@ import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '
 import { checkFailureText } from '../definitions/failure-text.js'
 import { shareStore } from '../store/open-store.js'
 import type { Store } from '../store/store.js'
-import { checkRegistry } from './create-worker.js'
+import { givenRegistry } from './given-registry.js'
 import { runCaps } from '../definitions/plan/build-plan.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
 import { checkRateLimits } from '../policy/rate-limits.js'
@@ -68,7 +68,8 @@ interface RunningThreadWorker extends ThreadWorker {
 
 /** @throws ConfigError for options that cannot work */
 function createThreadWorker({
-  registry,
+  registry: given,
+  agents,
   store: location,
   env,
   limits,
@@ -79,7 +80,7 @@ function createThreadWorker({
   workflows = true,
   ...judging
 }: ThreadOptions): RunningThreadWorker {
-  checkRegistry(registry)
+  const registry = givenRegistry({ registry: given, agents })
   checkFailureText(failureText)
   checkRateLimits(rateLimits)
   const values = instanceEnv(env)

@@ -8,7 +8,7 @@ import { loadRegistry } from './load-registry.js'
 
 const SOUND = {
   'agents/support.js': `export default { name: 'support', sideA: { prompt: 'desk', stopTool: 'look_up' }, hooks: ['mask'] }`,
-  'prompts/desk.mjs': `export default { name: 'desk', toolDescription: 'Desk', prompt: 'Help.', model: 'chat', tools: ['look_up'] }`,
+  'prompts/desk.mjs': `export default { name: 'desk', toolDescription: 'Desk', prompt: 'Help.', model: 'chat', includeChat: true, tools: ['look_up'] }`,
   'models/chat.js': `export default { name: 'chat', provider: { languageModel: () => undefined }, model: 'large' }`,
   'tools/look_up.ts': `const description: string = 'Looks up.'
 export default { description, execute: () => ({ status: 'success' }) }`,
@@ -51,6 +51,16 @@ test('a folder of the specification is a registry', async () => {
     expect(registry.tool('look_up')?.description).toBe('Looks up.')
     expect(registry.warnings).toEqual([])
   }
+})
+
+test('an agent of a folder can be in the short form', async () => {
+  const agent = `import { agent } from ${JSON.stringify(new URL('../index.ts', import.meta.url).href)}
+export default agent({ name: 'helper', model: 'chat', instructions: 'Help.' })`
+  const registry = await loadRegistry(await folderOf({ ...SOUND, 'agents/helper.js': agent }))
+  expect(registry.names()).toMatchObject({
+    agents: ['helper', 'support'],
+    prompts: ['desk', 'helper_prompt'],
+  })
 })
 
 test('what is no definition is passed over', async () => {

@@ -8,6 +8,8 @@ import { importDefault, moduleName, otherExport, withArticle, wordOf } from '../
 import { DEFINITION_KINDS, KIND_WORDS } from '../definitions/known-definitions.js'
 import type { DefinitionKind, Registry } from '../definitions/known-definitions.js'
 import { registry } from '../definitions/registry.js'
+import { isAgent } from '../definitions/short-form/agent.js'
+import { expandAgents } from '../definitions/short-form/expand.js'
 import { ConfigError } from '../protocol/errors.js'
 
 /**
@@ -29,7 +31,9 @@ export async function loadRegistry(folder: URL | string): Promise<Registry> {
   const definitions = Object.fromEntries(read.map(({ kind, definitions: of }) => [kind, of]))
   if (problems.length > 0) {
     const unread: UnreadNames = Object.fromEntries(read.map(({ kind, unread: names }) => [kind, names]))
-    throw new ConfigError([...problems, ...checkDefinitions(definitions, unread).problems])
+    const expanded = expandAgents(definitions)
+    const others = checkDefinitions(expanded.definitions, { ...expanded.unread, ...unread })
+    throw new ConfigError([...problems, ...expanded.problems, ...others.problems])
   }
   // `registry` checks at run time what its types check for definitions in code.
   const checked = registry(definitions as unknown as Parameters<typeof registry>[0])
@@ -120,7 +124,8 @@ async function importDefinition(
   const hint = positionHint(kind, exported)
   if (hint !== undefined) return { ok: false, problem: `${path}: ${hint}` }
   if (typeof exported !== 'object' || exported === null) return problem(wordOf(exported))
-  if (!(SIGNS[kind] in exported)) return problem(descriptionOf(exported, kind))
+  if (!(SIGNS[kind] in exported) && !(kind === 'agents' && isAgent(exported)))
+    return problem(descriptionOf(exported, kind))
   if (kind === 'tools' || kind === 'effects') return { ok: true, name, definition: exported }
   const field = kind === 'hooks' ? 'id' : 'name'
   const own = (exported as Readonly<Record<string, unknown>>)[field]

@@ -21,6 +21,7 @@ import type { RollingClock } from '../policy/rolling-window.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { PriceList } from '../definitions/prices/defined-prices.js'
+import type { Agent } from '../definitions/short-form/agent.js'
 import type { GivenPrices } from '../definitions/prices/model-prices.js'
 import type { RunAhead, RunCaps } from '../protocol/plan.js'
 import type { Millis } from '../protocol/time.js'
@@ -177,9 +178,11 @@ export function threadDeployment(
   return { version, useWorkerVersioning: true, defaultVersioningBehavior: behavior }
 }
 
-/** The options of threads, for a worker. */
+/** The options of threads, for a worker. It needs a registry, or agents in its place. */
 export interface ThreadOptions {
-  readonly registry: Registry
+  readonly registry?: Registry
+  /** Agents in the short form, with all that they reach: the same as `registry: registry({ agents })`. */
+  readonly agents?: readonly Agent[]
   /** Where threads are stored; clients use the same place. */
   readonly store?: StoreOptions
   /** Values of variables for every thread (Standard Agents' instance level): `{ API_KEY: process.env.API_KEY }`. */

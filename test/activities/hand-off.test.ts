@@ -64,11 +64,27 @@ describe('a handoff', () => {
       expect((await lastResult(desk))?.content).toContain('takes over already')
     }))
 
-  test('a thread that works for another one keeps its agent', () =>
+  test('a session of one side goes on with the agent that takes over', () =>
     withDesk({}, async (desk) => {
       const input = await desk.call('expert', { question: 'Why?' })
       await desk.store.write((tx) => tx.updateTable('threads').set({ parent_thread_id: 'p' }).execute())
-      const answer = await desk.run(input)
+      expect(await desk.run(input)).toMatchObject({ outcome: 'succeeded', operations: OPERATIONS })
+    }))
+
+  test('a session of two sides keeps its agent', () =>
+    withDesk({}, async (desk) => {
+      const input = await desk.call('expert', { question: 'Why?' })
+      await desk.store.write(async (tx) => {
+        await tx.updateTable('threads').set({ parent_thread_id: 'p' }).execute()
+        const { content } = await tx.selectFrom('plans').select('content').executeTakeFirstOrThrow()
+        await tx
+          .updateTable('plans')
+          .set({ content: content.replace('"type":"ai_human"', '"type":"dual_ai"') })
+          .execute()
+      })
+      // A worker that has not read the plan yet.
+      const dependencies = { ...desk.dependencies, registry: { ...desk.dependencies.registry } }
+      const answer = await desk.run(input, dependencies)
       expect(answer).toMatchObject({ outcome: 'failed' })
       expect(answer).not.toHaveProperty('operations')
       expect((await lastResult(desk))?.content).toContain('talks to a person')

@@ -63,7 +63,7 @@ describe('a tool that invokes another', () => {
       },
       'It broke.',
     ],
-    ['answers nonsense', () => 'ok', 'something that is not a result'],
+    ['answers what JSON lacks', () => 7n, 'something that is not a result'],
     ['is answered later', () => ({ status: 'pending' }), 'use queueTool'],
   ])('one that %s is an error result', (_what, inner, words) => {
     const { work, seen } = invoking('loose', { n: 1 }, inner)
@@ -71,6 +71,14 @@ describe('a tool that invokes another', () => {
       await desk.run(await desk.call('work'))
       expect(seen).toMatchObject([{ status: 'error' }])
       expect(seen[0]?.error).toContain(words)
+    })
+  })
+
+  test('a plain value is its result', () => {
+    const { work, seen } = invoking('loose', { n: 1 }, () => ({ order: 'A-17' }))
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'))
+      expect(seen).toEqual([{ status: 'success', result: { order: 'A-17' } }])
     })
   })
 

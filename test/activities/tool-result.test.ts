@@ -34,11 +34,32 @@ describe('what a tool answers', () => {
     }),
   )
 
-  test.each([[undefined], [null], ['done'], [{}], [{ status: 'ok' }], [[]]])('%j is no result', (answered) =>
-    withDesk({ work: () => answered as unknown as ToolResult }, async (desk) => {
-      expect(await desk.run(await desk.call('work'))).toMatchObject({
-        outcome: 'failed',
-      })
+  test.each<readonly [unknown, string]>([
+    [undefined, 'The tool call succeeded.'],
+    [null, 'null'],
+    ['done', 'done'],
+    [7, '7'],
+    [{}, '{}'],
+    [[new Date(0)], '["1970-01-01T00:00:00.000Z"]'],
+    [{ status: 'shipped', by: undefined }, '{"status":"shipped"}'],
+    [{ status: 'pending', order: 'A-17' }, '{"status":"pending","order":"A-17"}'],
+    [{ status: 'success', order: 'A-17' }, '{"status":"success","order":"A-17"}'],
+  ])('a tool that answers %j, which is no result, has succeeded with it', (answered, content) =>
+    withDesk({ work: () => answered }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'succeeded' })
+      expect((await lastResult(desk))?.content).toBe(content)
+    }),
+  )
+
+  test('an object with an error status and no reason is an error with all that it has', () =>
+    withDesk({ work: () => ({ status: 'error', order: 'A-17' }) }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
+      expect((await lastResult(desk))?.content).toBe('Error: {"status":"error","order":"A-17"}')
+    }))
+
+  test.each([[() => undefined], [7n], [Symbol('x')]])('a value that JSON lacks is no result', (answered) =>
+    withDesk({ work: () => answered }, async (desk) => {
+      expect(await desk.run(await desk.call('work'))).toMatchObject({ outcome: 'failed' })
       expect((await lastResult(desk))?.content).toContain('something that is not a result')
     }),
   )

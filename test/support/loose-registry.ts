@@ -12,7 +12,14 @@ export const done = {
   args: z.object({ text: z.string(), files: z.array(z.string()) }),
   execute,
 }
-export const desk = { name: 'desk', toolDescription: 'Desk', prompt: 'Help.', model: 'chat', tools: ['done'] }
+export const desk = {
+  name: 'desk',
+  toolDescription: 'Desk',
+  prompt: 'Help.',
+  model: 'chat',
+  includeChat: true,
+  tools: ['done'],
+}
 export const support = { name: 'support', sideA: { prompt: 'desk' } }
 export const research = {
   name: 'research',

@@ -10,7 +10,7 @@ import { LIFECYCLE_TOOLS } from '../../definitions/plan/lifecycle-tools.js'
 import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { PromptContent, SubagentContent } from '../../definitions/plan/plan-content.js'
 import { subagentContent } from '../../definitions/plan/prompt-content.js'
-import { parseArguments, parseObject } from '../../definitions/plan/tool-arguments.js'
+import { parseArguments, parseObject, subagentArguments } from '../../definitions/plan/tool-arguments.js'
 import type { PrepareChildInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { utf8Length } from '../../protocol/values.js'
@@ -249,7 +249,8 @@ function itemsOf(rawJson: string): readonly string[] | string {
 
 /** Returns one child, or a sentence for the model if its arguments are invalid. */
 function childOf(registry: Registry, { binding, agent }: Subject, rawJson: string): RequestedChild | string {
-  const parsed = parseArguments(registry.prompt(agent.sideA.prompt)?.requiredSchema, rawJson)
+  const own = registry.prompt(agent.sideA.prompt)?.requiredSchema
+  const parsed = parseArguments(subagentArguments(own, binding).schema, rawJson)
   if (!parsed.ok) return parsed.problem
   const { args } = parsed
   const paths = readMappedPaths(args, binding.initAttachmentsProperty)

@@ -16,6 +16,7 @@ import { listOfferedTools } from '../../definitions/plan/offered-tools.js'
 import { findTool } from '../../definitions/plan/listed-tools.js'
 import type { HandoffContent, PlanContent, SubagentContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
+import type { PromptDefinition } from '../../definitions/prompt.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type {
   CallInput,
@@ -205,7 +206,7 @@ async function handOff(
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
   if (begun.kind === 'denied') return commitDenial(store, call, { denied: begun.denied, response, hooks })
-  const result = await handOffResult(dependencies, { input, binding, row: call.row })
+  const result = await handOffResult(dependencies, { input, binding, row: call.row, type: content.plan.type })
   const operations = [{ kind: 'hand_off', agent: binding.agent }] as const
   return commitResult(store, call, result, {
     hooks,
@@ -221,13 +222,15 @@ interface HandingOff {
 
 interface Handoff {
   readonly input: ExecuteToolInput
+  /** Of the agent that hands over. */
+  readonly type: PlanContent['plan']['type']
   readonly binding: HandoffContent
   readonly row: ToolCallRecord
 }
 
 async function handOffResult(
   { registry, store }: ActivityDependencies,
-  { input, binding, row }: Handoff,
+  { input, binding, row, type }: Handoff,
 ): Promise<CallResult> {
   const { threadId } = input
   if (input.handedOff)
@@ -238,7 +241,8 @@ async function handOffResult(
     return failureResult(`The agent "${binding.agent}" is not available at the moment.`, 'unknown_tool')
   }
   const thread = await store.read((db) => findThread(db, threadId))
-  if (thread?.parent_thread_id != null && agent.type !== 'dual_ai')
+  // A session of one side ends with the answer of whoever has it; one of two sides would never end.
+  if (thread?.parent_thread_id != null && agent.type !== 'dual_ai' && type === 'dual_ai')
     return failureResult(
       `This thread works for another one, and "${binding.agent}" talks to a person: it cannot take over.`,
       'handoff_refused',
@@ -334,7 +338,7 @@ function inPlaceSubject(registry: ActivityDependencies['registry'], name: string
     requiredSchema,
     capabilities = [],
   } = requireDefinition(registry.prompt(name), `prompt '${name}'`)
-  const tool: ToolDefinition = {
+  const tool: ToolDefinition<PromptDefinition['requiredSchema']> = {
     description,
     capabilities,
     // What it does is judged by its own calls.

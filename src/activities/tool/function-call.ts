@@ -62,7 +62,7 @@ import type { HeldCall } from './held-call.js'
 import { createInvoker } from './in-place.js'
 import type { Denied } from './permission.js'
 import { toCallResult } from './tool-result.js'
-import { isPending } from './tool-values.js'
+import { isPending, toResult } from './tool-values.js'
 
 /** Before the second attempt of a tool that declares retries; doubled before each later one. */
 const TOOL_RETRY_PAUSE = 1_000
@@ -226,7 +226,8 @@ async function tryOnce(
   }
   const { redactor } = opened.state
   // The tool's own schema has parsed `args`.
-  const work = async () => redactor.redactJson<unknown>(await tool.execute(state, args as never, made))
+  const work = async () =>
+    redactor.redactJson<unknown>(toResult(await tool.execute(state, args as never, made)))
   const ended = await runBounded<unknown>(work, { timeout, signal, abort })
   // Code that the tool has left running must not write any more; hooks still may.
   close()

@@ -22,7 +22,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import { runBounded } from './bounded.js'
-import { answerProblem, isPending } from './tool-values.js'
+import { answerProblem, isPending, toResult } from './tool-values.js'
 
 /** The caller of tools in place. */
 interface InPlace {
@@ -145,7 +145,7 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
     const { decision } = await decide({ id, kind: 'tool', name, traits: tool, args: parsed.args, opinion })
     // Its caller has an answer by now, and reads that it was stopped or came too late.
     if (signal.aborted || abort.signal.aborted) return REFUSED.denied
-    return decision === 'allowed' ? tool.execute(state, args, call) : REFUSED[decision]
+    return decision === 'allowed' ? toResult(await tool.execute(state, args, call)) : REFUSED[decision]
   }
   const ended = await runBounded(work, { timeout, signal, abort })
   switch (ended.kind) {

@@ -1,3 +1,4 @@
+import { isObject } from '../../protocol/values.js'
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /**
@@ -15,7 +16,7 @@ export function answerProblem(result: unknown): string | null {
 function problemOf(result: unknown): string | null {
   const fields = typeof result === 'object' && result !== null ? (result as Partial<ToolResult>) : {}
   if (fields.status !== 'success' && fields.status !== 'error')
-    return 'The tool answered with something that is not a result. Expected { status: "success" | "error", … }.'
+    return 'The answer is something that is not a result. Expected { status: "success" | "error", … }.'
   for (const name of ['error', 'error_code'] as const)
     if (fields[name] !== undefined && typeof fields[name] !== 'string')
       return `The tool answered with "${name}" that is not a text.`
@@ -37,10 +38,40 @@ function isPart(part: unknown): boolean {
   return part.type === 'file' && 'file' in part && typeof part.file === 'object' && part.file !== null
 }
 
+/** Fields of which one makes an object with `status` a result; without them the whole object is what the model reads. */
+const CONTENT = ['result', 'error', 'content', 'attachments'] as const
+
+/**
+ * What the code of a tool has answered as a result, if it is a plain value; a result, a wait, and what cannot be read stay as they
+ * are.
+ */
+export function toResult(answer: unknown): unknown {
+  try {
+    if (isPending(answer)) return answer
+    const fields = isObject(answer) ? answer : {}
+    const { status } = fields
+    if (status !== 'success' && status !== 'error') return plainResult(answer)
+    const { status: _, ...others } = fields
+    if (Object.keys(others).length === 0 || CONTENT.some((field) => field in fields)) return answer
+    return status === 'success' ? plainResult(answer) : { status, error: JSON.stringify(answer) }
+  } catch {
+    return answer
+  }
+}
+
+function plainResult(value: unknown): unknown {
+  if (value === undefined) return { status: 'success' }
+  if (typeof value === 'string') return { status: 'success', result: value }
+  const json: unknown = JSON.stringify(value)
+  return typeof json === 'string' ? { status: 'success', result: JSON.parse(json) as unknown } : value
+}
+
 /** True for a call that will be answered later, from outside. */
 export function isPending(result: unknown): result is PendingToolResult {
   try {
-    return typeof result === 'object' && result !== null && 'status' in result && result.status === 'pending'
+    if (!isObject(result) || result['status'] !== 'pending') return false
+    // A value with more fields is somebody's own, such as an order.
+    return Object.keys(result).every((field) => field === 'status' || field === 'form')
   } catch {
     return false
   }

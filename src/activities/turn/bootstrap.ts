@@ -12,7 +12,7 @@ import type { z } from 'zod'
 
 import { embedSchema, takesArguments } from '../../definitions/plan/lifecycle-tools.js'
 import type { SubagentContent, ToolContent } from '../../definitions/plan/plan-content.js'
-import { parseArguments } from '../../definitions/plan/tool-arguments.js'
+import { parseArguments, subagentArguments } from '../../definitions/plan/tool-arguments.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
@@ -106,7 +106,10 @@ function argumentsWithoutModel(callee: Callee, { name, description }: Hints): Js
 /** Null for an agent that no worker has had for a minute. */
 function calleeOf({ registry }: ActivityDependencies, subagent: SubagentContent): Callee | null {
   const agent = registry.agent(subagent.agent)
-  if (agent !== undefined) return { subagent, schema: registry.prompt(agent.sideA.prompt)?.requiredSchema }
+  if (agent !== undefined) {
+    const own = registry.prompt(agent.sideA.prompt)?.requiredSchema
+    return { subagent, schema: subagentArguments(own, subagent).schema }
+  }
   waitForDefinition()
   return null
 }

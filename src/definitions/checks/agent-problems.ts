@@ -3,11 +3,14 @@ import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.j
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { suggestName } from './hints.js'
 import { entryName, hookListProblems } from './names.js'
-import { propertyProblem } from '../plan/argument-schema.js'
+import { hasArgument, propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
 export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Findings {
-  return { problems: agentProblems(agent, known), warnings: agentWarnings(agent) }
+  return {
+    problems: agentProblems(agent, known),
+    warnings: [...agentWarnings(agent), ...memoryWarnings(agent, known)],
+  }
 }
 
 /** Lists the wrong references of an agent. */
@@ -44,6 +47,15 @@ function agentWarnings(agent: AgentDefinition): readonly string[] {
       ]
     : []
   return [...oldNames, ...silent, ...typeWarnings(owner, agent)]
+}
+
+/** Warns of an agent that talks to people and forgets what was said, unless its prompt says so. */
+function memoryWarnings({ name, type, sideA }: AgentDefinition, known: KnownDefinitions): readonly string[] {
+  const prompt = known.prompts.get(sideA.prompt)
+  if (type === 'dual_ai' || prompt === undefined || prompt.includeChat !== undefined) return []
+  return [
+    `agent '${name}' forgets the conversation with each run: prompt '${prompt.name}' has no includeChat. Write includeChat: true, and includePastTools: true for earlier calls, or includeChat: false if that is meant`,
+  ]
 }
 
 function typeWarnings(owner: string, agent: AgentDefinition): readonly string[] {
@@ -90,7 +102,7 @@ function stopToolProblems(owner: string, side: SideConfig, known: KnownDefinitio
   const problems = lifecycleToolProblems(`${owner}.stopTool`, stopTool, side, known)
   const args = known.tools.get(stopTool)?.args
   // A property that is no argument may be in the result, which has no schema.
-  if (property === undefined || args === undefined || !Object.hasOwn(args.shape, property)) return problems
+  if (property === undefined || args === undefined || !hasArgument(args, property)) return problems
   const wrong = propertyProblem(args, property, 'text')
   return wrong === undefined ? problems : [...problems, `${problem}: of tool '${stopTool}', ${wrong}`]
 }

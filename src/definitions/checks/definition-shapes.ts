@@ -14,6 +14,9 @@ import { capabilityProblem, permissionsProblem } from '../../policy/permissions.
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
 import { partTypeHint } from '../prompt.js'
+import { isZodObject } from '../plan/argument-schema.js'
+import type { ArgumentSchema } from '../plan/argument-schema.js'
+import { isForeignSchema } from '../plan/foreign-schema.js'
 import { suggestName, notSupportedYet } from './hints.js'
 
 /** A text that is not blank. */
@@ -40,7 +43,13 @@ const taskQueue = name.refine(
 const count = z.int().positive()
 
 /** The shape of arguments. */
-const schema = z.custom<z.ZodObject>((value) => value instanceof z.ZodObject, 'expected a z.object of zod 4')
+const schema = z.custom<z.ZodObject>(isZodObject, 'expected a z.object of zod 4')
+
+/** The shape of a tool's arguments. */
+const anySchema = z.custom<ArgumentSchema>(
+  (value) => isZodObject(value) || isForeignSchema(value),
+  'expected a z.object of zod 4, another Standard Schema, or jsonSchema() of the AI SDK',
+)
 
 const execute = z.custom((value) => typeof value === 'function', 'expected a function')
 
@@ -73,7 +82,7 @@ const isCheck = (value: unknown): boolean => typeof value === 'boolean' || typeo
 /** The shape of a tool. */
 const toolShape = z.strictObject({
   description: text,
-  args: schema.optional(),
+  args: anySchema.optional(),
   execute,
   variables: variables.optional(),
   needsApproval: z.custom(isCheck, 'expected a boolean or a function').optional(),
@@ -90,6 +99,7 @@ const toolShape = z.strictObject({
   destructive: z.unknown().superRefine(by(destructiveProblem)).optional(),
   taskQueue: taskQueue.optional(),
   remote: z.strictObject({ taskQueue, activity: activityType }).optional(),
+  ...{ strict: z.boolean().optional(), providerOptions: providerOptions.optional() },
 })
 
 /** The shape of a hook. */
@@ -128,6 +138,7 @@ const immediate = z.union([
 /** An entry of a prompt's tools. The kind of its callable decides which of these fields it may have. */
 const toolEntryShape = z.strictObject({
   name,
+  session: z.boolean().optional(),
   includeTextResponse: z.boolean().optional(),
   includeToolCalls: z.boolean().optional(),
   includeErrors: z.boolean().optional(),

@@ -3,6 +3,7 @@ import type { AnyHook } from '../hook.js'
 import type { KnownDefinitions } from '../known-definitions.js'
 import type { LanguageModelProvider, ModelDefinition } from '../model.js'
 import type { PromptDefinition } from '../prompt.js'
+import type { Agent } from '../short-form/agent.js'
 import { suggestName, findRepeated } from './hints.js'
 
 /** Lists the hooks of an agent or a prompt that are unknown or listed twice. */
@@ -33,7 +34,7 @@ type Names<Definitions extends readonly { readonly name: string }[]> = Definitio
 
 /** The names of the definitions of one registry. */
 export interface RegisteredNames<
-  Agents extends readonly AgentDefinition[],
+  Agents extends readonly (AgentDefinition | Agent)[],
   Prompts extends readonly PromptDefinition[],
   Models extends readonly ModelDefinition[],
   Tools,
@@ -46,6 +47,12 @@ export interface RegisteredNames<
   readonly hooks: Hooks[number]['id']
 }
 
+/** The names of the models of a registry. Agents in the short form bring models whose names the compiler does not know. */
+export type ModelNames<
+  Agents extends readonly (AgentDefinition | Agent)[],
+  Models extends readonly ModelDefinition[],
+> = Extract<Agents[number], Agent> extends never ? Names<Models> : string
+
 interface Known {
   readonly agents: string
   readonly prompts: string
@@ -55,8 +62,9 @@ interface Known {
 }
 
 /** The definition itself, or the sentence that says which of its names is not registered. */
-export type CheckedAgent<Definition, N extends Known> =
-  Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool, infer Hook>
+export type CheckedAgent<Definition, N extends Known> = Definition extends Agent
+  ? Definition
+  : Definition extends AgentDefinition<infer Name, infer Prompt, infer Tool, infer Hook>
     ? Verdict<
         Definition,
         | Sentence<`agent '${Name}'`, 'uses the prompt', Missing<Prompt, N['prompts']>>

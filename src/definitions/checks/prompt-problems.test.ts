@@ -32,7 +32,7 @@ test('SA-A-07.1a a subagent that is not dual_ai is refused', () => {
   const listing = (entry: unknown) =>
     problems({ agents: [human], prompts: [{ ...desk, tools: ['done', entry] }] })
   expect(listing({ name: 'support', blocking: true })).toEqual([
-    "prompt 'desk' lists the agent 'support' as a subagent: it has to be of type 'dual_ai'",
+    "prompt 'desk' lists the agent 'support' as a subagent: write session: true, or give it the type 'dual_ai'",
   ])
   expect(listing('support')).toEqual([])
   expect(listing({ name: 'support' })).toEqual([])

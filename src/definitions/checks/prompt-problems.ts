@@ -3,6 +3,7 @@ import { KIND_WORDS } from '../known-definitions.js'
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { argumentSchemaProblems, propertyProblem } from '../plan/argument-schema.js'
 import { listIncludedPrompts } from '../prompt.js'
+import { subagentArguments } from '../plan/tool-arguments.js'
 import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
 import { suggestName, notSupportedYet } from './hints.js'
@@ -42,6 +43,7 @@ function promptWarnings(prompt: PromptDefinition, known: KnownDefinitions): read
   const owner = `prompt '${prompt.name}'`
   return (prompt.tools ?? []).flatMap((entry) => [
     ...toolEntryWarnings(owner, entry, known),
+    ...handoffWarnings(owner, entry, known),
     ...immediateWarnings(owner, entry, known),
   ])
 }
@@ -77,6 +79,18 @@ function includeCircle(
   return undefined
 }
 
+/** Lists agents of which the entry does not say that they take the conversation over: their authors may mean subagents. */
+function handoffWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
+  const name = entryName(entry)
+  const { names } = known
+  const agent = names.tools.has(name) || names.prompts.has(name) ? undefined : known.agents.get(name)
+  const isSaid = typeof entry !== 'string' && 'session' in entry && entry.session !== undefined
+  if (agent === undefined || agent.type === 'dual_ai' || isSaid) return []
+  return [
+    `${owner} lists the agent '${name}', of type 'ai_human', so a call hands the conversation over to it for good: write { name: '${name}', session: true } for a subagent that answers, session: false for the handoff`,
+  ]
+}
+
 /** Lists immediate subagents with missing or useless hints for their arguments. */
 function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefinitions): readonly string[] {
   if (typeof entry === 'string' || !('immediate' in entry)) return []
@@ -86,7 +100,7 @@ function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefiniti
   const start = `${owner} starts the subagent '${name}' by itself`
   const hints = immediate === true ? {} : immediate
   const hinted = hints.nameEnv !== undefined || hints.descriptionEnv !== undefined
-  const { takes, needs } = argumentsOf(agent, known)
+  const { takes, needs } = argumentsOf(agent, entry, known)
   if (!hinted && needs)
     return [
       `${start} with arguments of which nothing is known: a model has to make them up, and without one it does not start. Name immediate.descriptionEnv, or give each argument a default`,
@@ -102,9 +116,10 @@ function immediateWarnings(owner: string, entry: ToolEntry, known: KnownDefiniti
 /** `takes`: the subagent has arguments. `needs`: one of them has no default. */
 function argumentsOf(
   { sideA }: AgentDefinition,
+  entry: SubagentToolConfig,
   { prompts }: Pick<KnownDefinitions, 'prompts'>,
 ): { readonly takes: boolean; readonly needs: boolean } {
-  const schema: PromptDefinition['requiredSchema'] = prompts.get(sideA.prompt)?.requiredSchema
+  const { schema } = subagentArguments(prompts.get(sideA.prompt)?.requiredSchema, entry)
   if (schema === undefined) return { takes: false, needs: false }
   return { takes: Object.keys(schema.shape).length > 0, needs: !schema.safeParse({}).success }
 }
@@ -114,6 +129,7 @@ type EntryObject = SubpromptConfig & SubagentToolConfig
 
 const INIT_FIELDS = ['initUserMessageProperty', 'initAttachmentsProperty'] as const
 
+/** Fields that a handoff does not have. */
 const SUBAGENT_FIELDS = [
   'blocking',
   'timeout',
@@ -128,7 +144,8 @@ const SUBAGENT_FIELDS = [
 const FIELDS = {
   function: [],
   prompt: ['includeTextResponse', 'includeToolCalls', 'includeErrors', ...INIT_FIELDS],
-  handoff: INIT_FIELDS,
+  handoff: ['session', ...INIT_FIELDS],
+  session: ['session', ...SUBAGENT_FIELDS, ...INIT_FIELDS],
   subagent: [...SUBAGENT_FIELDS, ...INIT_FIELDS],
 } as const satisfies Readonly<Record<string, readonly (keyof EntryObject)[]>>
 
@@ -179,13 +196,16 @@ function agentEntryProblems(
   if (agent.exposeAsTool !== true) {
     return [`${owner} lists the agent '${agent.name}': set exposeAsTool on it to make it callable`]
   }
-  const isHandoff = agent.type !== 'dual_ai'
+  const isOfTwo = agent.type === 'dual_ai'
+  const isHandoff = !isOfTwo && config.session !== true
   if (isHandoff && SUBAGENT_FIELDS.some((field) => config[field] !== undefined)) {
-    return [`${owner} lists the agent '${agent.name}' as a subagent: it has to be of type 'dual_ai'`]
+    return [
+      `${owner} lists the agent '${agent.name}' as a subagent: write session: true, or give it the type 'dual_ai'`,
+    ]
   }
   const entryPrompt = known.prompts.get(agent.sideA.prompt)
   return [
-    ...uselessFields(owner, config, isHandoff ? 'handoff' : 'subagent'),
+    ...uselessFields(owner, config, isHandoff ? 'handoff' : isOfTwo ? 'subagent' : 'session'),
     ...combinationProblems(`${owner} lists the subagent '${agent.name}'`, config),
     ...bindingProblems(owner, config, entryPrompt),
   ]
@@ -194,10 +214,13 @@ function agentEntryProblems(
 /** Lists fields that are valid alone, but not together. */
 function combinationProblems(
   entry: string,
-  { blocking, timeout, resumable, fanOut }: EntryObject,
+  { blocking, timeout, resumable, fanOut, session }: EntryObject,
 ): readonly string[] {
   const isResumable = resumable !== undefined && resumable !== false
   return [
+    ...(session === true && isResumable && resumable.receives_messages !== 'side_a'
+      ? [`${entry} with messages for side B, which a session of one side does not have: write side_a`]
+      : []),
     ...(timeout !== undefined && blocking === false
       ? [`${entry} with a timeout, for which a call that does not wait has no use: leave out blocking: false`]
       : []),

@@ -1,5 +1,10 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import { z } from 'zod'
+import { foreignJsonSchema, foreignSchemaProblem } from './foreign-schema.js'
+import type { ForeignSchema } from './foreign-schema.js'
+
+/** A schema of arguments. */
+export type ArgumentSchema = z.ZodObject | ForeignSchema
 
 /** The zod types that Standard Agents allows in arguments: each has a JSON schema that every provider accepts. */
 const ALLOWED: ReadonlySet<string> = new Set([
@@ -20,7 +25,11 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ])
 
 /** Lists the parts of an argument schema that cannot be offered to a model; `owner` names the schema. */
-export function argumentSchemaProblems(schema: z.ZodObject, owner: string): readonly string[] {
+export function argumentSchemaProblems(schema: ArgumentSchema, owner: string): readonly string[] {
+  if (!isZodObject(schema)) {
+    const problem = foreignSchemaProblem(schema)
+    return problem === undefined ? [] : [`${owner}: ${problem}`]
+  }
   const problems = [...forbiddenNodes(schema, [], new Set())].map(
     ({ path, type }) =>
       `${owner}.${path} is a zod type '${type}', which cannot be described to models; use ${[...ALLOWED].join(', ')}`,
@@ -38,7 +47,8 @@ export function argumentSchemaProblems(schema: z.ZodObject, owner: string): read
  * The JSON schema of the arguments that a model has to write, in the subset that every provider accepts: a provider that
  * refuses a schema refuses the whole request. Objects allow no other properties unless their author allows them.
  */
-export function toInputSchema(schema: z.ZodObject): JSONSchema7 {
+export function toInputSchema(schema: ArgumentSchema): JSONSchema7 {
+  if (!isZodObject(schema)) return foreignJsonSchema(schema)
   // A registered id would make the root a reference, which providers refuse; the clone has no id.
   const { $schema: _, ...inputSchema } = z.toJSONSchema(schema.clone(schema.def), {
     io: 'input',
@@ -47,6 +57,19 @@ export function toInputSchema(schema: z.ZodObject): JSONSchema7 {
   })
   // The type that zod declares for all targets is that of draft 2020-12.
   return inputSchema as JSONSchema7
+}
+
+export function isZodObject(schema: unknown): schema is z.ZodObject {
+  return schema instanceof z.ZodObject
+}
+
+/** Whether a schema has an argument of this name. */
+export function hasArgument(schema: ArgumentSchema, name: string): boolean {
+  return argumentNames(schema).includes(name)
+}
+
+function argumentNames(schema: ArgumentSchema): readonly string[] {
+  return Object.keys(isZodObject(schema) ? schema.shape : (foreignJsonSchema(schema).properties ?? {}))
 }
 
 interface ForbiddenNode {
@@ -136,17 +159,18 @@ const TEXT_TYPES: ReadonlySet<string> = new Set(['string', 'enum', 'literal', 'u
 
 /** Explains why a property of a schema cannot be used as text, or as one attachment path or several. */
 export function propertyProblem(
-  schema: z.ZodObject | undefined,
+  schema: ArgumentSchema | undefined,
   property: string,
   use: 'text' | 'paths',
 ): string | undefined {
-  const shape = schema?.shape ?? {}
-  const known = Object.keys(shape)
-  if (schema === undefined || !Object.hasOwn(shape, property)) {
+  const known = schema === undefined ? [] : argumentNames(schema)
+  if (schema === undefined || !known.includes(property)) {
     const list = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`
     return `'${property}' is not one of the arguments: ${list}`
   }
-  const inner = unwrap(shape[property] as z.core.$ZodType)
+  // The type of an argument in another library is found out at the call.
+  if (!isZodObject(schema)) return undefined
+  const inner = unwrap(schema.shape[property] as z.core.$ZodType)
   const element = use === 'paths' && inner._zod.def.type === 'array' ? unwrap(inner._zod.def.element) : inner
   if (TEXT_TYPES.has(element._zod.def.type)) return undefined
   const expected = use === 'text' ? 'a string' : 'a string or an array of strings'

@@ -57,6 +57,6 @@ function resolveTool(
   if (prompt !== undefined) return { kind: 'prompt', name, prompt, config }
   const agent = registry.agent(name)
   if (agent === undefined) return undefined
-  const kind = agent.type === 'dual_ai' ? 'subagent' : 'hand_off'
+  const kind = agent.type === 'dual_ai' || config.session === true ? 'subagent' : 'hand_off'
   return { kind, name, agent, config }
 }

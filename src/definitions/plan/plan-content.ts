@@ -87,6 +87,8 @@ export interface ToolContent {
   readonly name: string
   readonly description: string
   readonly inputSchema: JSONSchema7
+  readonly strict?: boolean
+  readonly providerOptions?: SharedV4ProviderOptions
 }
 
 export interface SubagentContent {
@@ -101,7 +103,9 @@ export interface SubagentContent {
   readonly resumable: ResumableContent | null
   readonly immediate: ImmediateContent | null
   readonly fanOut: boolean
-  /** The schema of the arguments of the agent's side A prompt. */
+  /** A session of one side, which ends with its answer. */
+  readonly session?: true
+  /** The schema of the arguments of a call. */
   readonly inputSchema: JSONSchema7
   /** The authority that a call of it needs. */
   readonly capabilities?: readonly string[]

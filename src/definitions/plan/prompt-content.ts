@@ -1,5 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import type { AgentDefinition, VariableDefinition } from '../agent.js'
 import { descriptionOfAgent } from '../checks/agent-problems.js'
 import { DECIDING_POINTS } from '../hook.js'
@@ -8,9 +9,12 @@ import type { Registry } from '../known-definitions.js'
 import { listIncludedPrompts } from '../prompt.js'
 import type { PromptDefinition, SubpromptConfig } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
+import type { ToolDefinition } from '../tool.js'
 import { toInputSchema } from './argument-schema.js'
+import type { ArgumentSchema } from './argument-schema.js'
 import { embedSchema, waitingNote } from './lifecycle-tools.js'
 import { isResumable, listTools } from './listed-tools.js'
+import { subagentArguments } from './tool-arguments.js'
 import type { ListedTool } from './listed-tools.js'
 import type {
   HandoffContent,
@@ -115,10 +119,12 @@ function textVariables(registry: Registry, prompt: PromptDefinition): readonly V
 
 function toolContent(registry: Registry, listed: ListedTool): ToolContent {
   if (listed.kind === 'subagent') return subagentTool(subagentContent(registry, listed))
+  const { strict, providerOptions }: Partial<ToolDefinition> = listed.kind === 'function' ? listed.tool : {}
   return {
     name: listed.name,
     description: descriptionOf(listed),
     inputSchema: inputSchemaOf(registry, listed),
+    ...withoutUndefined({ strict, providerOptions }),
   }
 }
 
@@ -152,9 +158,10 @@ export function subagentContent(
     resumable: resumableContent(config.resumable),
     immediate: immediateContent(config.immediate),
     fanOut: config.fanOut ?? false,
+    ...(config.session === true && { session: true as const }),
     inputSchema: inputSchemaOf(registry, listed),
     ...capabilitiesOf(agent),
-    ...initProperties(config),
+    ...initProperties({ ...config, ...subagentArguments(schemaOfAgent(registry, agent), config) }),
     ...(initAgentNameProperty === undefined ? {} : { initAgentNameProperty }),
   }
 }
@@ -236,9 +243,13 @@ function descriptionOf(listed: ListedTool): string {
   return listed.kind === 'prompt' ? listed.prompt.toolDescription : descriptionOfAgent(listed.agent)
 }
 
-function schemaOf(registry: Registry, listed: ListedTool): PromptDefinition['requiredSchema'] {
+function schemaOf(registry: Registry, listed: ListedTool): ArgumentSchema | undefined {
   if (listed.kind === 'function') return listed.tool.args
   if (listed.kind === 'prompt') return listed.prompt.requiredSchema
-  const entry = listed.agent.sideA.prompt
-  return requireDefinition(registry.prompt(entry), `prompt '${entry}'`).requiredSchema
+  const own = schemaOfAgent(registry, listed.agent)
+  return listed.kind === 'subagent' ? subagentArguments(own, listed.config).schema : own
+}
+
+function schemaOfAgent(registry: Registry, { sideA }: AgentDefinition): PromptDefinition['requiredSchema'] {
+  return requireDefinition(registry.prompt(sideA.prompt), `prompt '${sideA.prompt}'`).requiredSchema
 }

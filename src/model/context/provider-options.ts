@@ -86,14 +86,18 @@ interface ToolDescription {
   readonly name: string
   readonly description: string
   readonly inputSchema: LanguageModelV4FunctionTool['inputSchema']
+  readonly strict?: boolean
+  readonly providerOptions?: NonNullable<LanguageModelV4FunctionTool['providerOptions']>
 }
 
 /** The tools of a request, in the order given: the same tools are the same bytes (T12). */
 export function toolConfiguration(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
-  return tools.map(({ name, description, inputSchema }) => ({
+  return tools.map(({ name, description, inputSchema, strict, providerOptions }) => ({
     type: 'function',
     name,
     description,
     inputSchema,
+    ...(strict !== undefined && { strict }),
+    ...(providerOptions !== undefined && { providerOptions }),
   }))
 }
