@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 
 /** What this package says of itself. */
-export interface OwnPackage {
+interface OwnPackage {
   readonly version: string
   readonly peerDependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>

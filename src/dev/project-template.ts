@@ -1,14 +1,14 @@
 /**
  * The project that `everthread init` writes: its files, and the texts in them. The model's provider is the one whose key is set.
  *
- * It owns every text of a new project. It does not own how the files get there (`init-project.ts`).
+ * It owns every text of a new project. It does not own how the files get there (`init.ts`).
  * Invariants: each version is a range of our own package.json, so that a project gets what this version was tested with; without a
  * key the project is the same, and `everthread dev` answers with the practice model.
  */
-import type { OwnPackage } from './own-package.js'
+import type { readOwnPackage } from './own-package.js'
 
 /** A provider of models that a new project can use. */
-export interface Provider {
+interface Provider {
   /** The environment variable of its key. */
   readonly key: string
   /** The package, and the name of its export. */
@@ -44,7 +44,7 @@ interface Project {
   /** A name that npm allows. */
   readonly name: string
   readonly provider: Provider
-  readonly own: OwnPackage
+  readonly own: Awaited<ReturnType<typeof readOwnPackage>>
   /** Where npm finds everthread: a range of versions, or `file:` with the path of a package. */
   readonly everthread: string
 }

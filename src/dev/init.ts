@@ -1,11 +1,40 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
+import type { Command } from '../cli/terminal.js'
 import { ConfigError } from '../protocol/errors.js'
 import { readOwnPackage } from './own-package.js'
 import { chooseProvider, projectFiles } from './project-template.js'
-import type { Provider } from './project-template.js'
+
+/** Writes a new project: an agent, a tool, a test, and what to do next. */
+export const init: Command = {
+  usage: '<folder> [--no-install] [--everthread SPEC]',
+  summary:
+    'write a new project with an agent, a tool and a test; SPEC: what npm installs as everthread, such as file:../everthread.tgz',
+  arguments: ['folder'],
+  flags: { 'no-install': 'boolean', everthread: 'string' },
+  async run({ terminal }, { arguments: [folder = ''], flags }) {
+    const { everthread } = flags
+    const written = await initProject({
+      folder,
+      everthread: typeof everthread === 'string' ? everthread : undefined,
+    })
+    const { provider, hasKey } = written
+    const model = hasKey
+      ? `${provider.model} (${provider.key} is set)`
+      : `${provider.model}, once ${provider.key} is set; until then a practice model answers`
+    const place = relative(process.cwd(), written.folder)
+    const enter = place === '' ? '' : `cd ${place} && `
+    terminal.line(`${written.folder}: ${written.files.join(', ')}. Model: ${model}.`)
+    const install = flags['no-install'] !== true
+    if (install) {
+      terminal.line('Installing its packages with npm …')
+      await installPackages(written.folder)
+    }
+    terminal.line(`Next: ${enter}${install ? '' : 'npm install && '}npm run dev`)
+  },
+}
 
 interface InitProject {
   /** A folder that is empty or does not exist. */
@@ -15,16 +44,16 @@ interface InitProject {
 }
 
 /** A project that was written. */
-export interface WrittenProject {
+interface WrittenProject {
   readonly folder: string
   readonly files: readonly string[]
-  readonly provider: Provider
+  readonly provider: ReturnType<typeof chooseProvider>
   /** The key of the provider is set. */
   readonly hasKey: boolean
 }
 
 /** Writes a new project. @throws ConfigError for a folder that has files, in which nothing is written */
-export async function initProject({ folder, everthread }: InitProject): Promise<WrittenProject> {
+async function initProject({ folder, everthread }: InitProject): Promise<WrittenProject> {
   const place = resolve(folder)
   await assertEmpty(place, folder)
   const provider = chooseProvider(process.env)
@@ -74,7 +103,7 @@ function packageName(folder: string): string {
 }
 
 /** Runs `npm install` in a project. @throws an error of one sentence; the project is whole, and npm can be run again */
-export async function installPackages(cwd: string): Promise<void> {
+async function installPackages(cwd: string): Promise<void> {
   const npm = spawn('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd,
     stdio: ['ignore', 'inherit', 'inherit'],
