@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
 import type { Client } from '@temporalio/client'
@@ -6,6 +5,8 @@ import type { Duration } from '@temporalio/common'
 
 import { ThreadClient } from '../client/index.js'
 import type { Finding } from '../client/index.js'
+import { init } from '../dev/init.js'
+import { readOwnPackage } from '../dev/own-package.js'
 import { chat } from './chat.js'
 import { inspect } from './inspect.js'
 import { serve } from './serve.js'
@@ -147,6 +148,7 @@ const rotateSecrets: Command = {
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries({
+    init,
     setup,
     inspect,
     chat,
@@ -166,7 +168,7 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
     return 0
   }
   if (name === '--version') {
-    terminal.line(await packageVersion())
+    terminal.line((await readOwnPackage()).version)
     return 0
   }
   const command = COMMANDS.get(name)
@@ -187,13 +189,6 @@ export async function runCommand(line: readonly string[], terminal: Terminal): P
   } finally {
     await threads.close()
   }
-}
-
-/** Reads the version from package.json, which is two folders above both the source and the built file. */
-async function packageVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  // Our own file has this shape.
-  return (JSON.parse(text) as { readonly version: string }).version
 }
 
 type GivenArguments = Parameters<Command['run']>[1]

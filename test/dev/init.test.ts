@@ -1,0 +1,78 @@
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { COMMAND, initLinked, link, makeFolder, PACKAGE, run } from './linked-project.js'
+
+const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url))
+const CREATE = fileURLToPath(new URL('../../packages/create-everthread', import.meta.url))
+
+let place: Awaited<ReturnType<typeof makeFolder>>
+beforeEach(async () => {
+  place = await makeFolder()
+})
+afterEach(() => place.remove())
+
+test('a new project passes its own types and its own test', async () => {
+  const project = await initLinked(place.folder, 'my-agent')
+  const [types, tests] = await Promise.all([run(project, [TSC]), run(project, ['--test'])])
+  expect(types).toEqual({ code: 0, output: '' })
+  expect(tests.output).toContain('pass 1')
+  expect(tests.code).toBe(0)
+})
+
+test('the versions are those of this package, and the model is of the provider whose key is set', async () => {
+  const given = ['init', 'My Agent!', '--no-install', '--everthread', 'file:../everthread.tgz']
+  const { output } = await run(place.folder, [COMMAND, ...given], { ANTHROPIC_API_KEY: 'k' })
+  expect(output).toContain('claude-sonnet-4-5 (ANTHROPIC_API_KEY is set)')
+  expect(output).toContain('npm run dev')
+  const project = join(place.folder, 'My Agent!')
+  const { name, dependencies } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as {
+    readonly name: string
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  const own = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly version: string
+    readonly peerDependencies: Readonly<Record<string, string>>
+  }
+  expect(name).toBe('my-agent')
+  expect(dependencies).toMatchObject({
+    everthread: 'file:../everthread.tgz',
+    '@temporalio/worker': own.peerDependencies['@temporalio/worker'],
+    '@ai-sdk/anthropic': expect.stringMatching(/^\^/),
+  })
+  expect(await readFile(join(project, 'agents.ts'), 'utf8')).toContain(`from '@ai-sdk/anthropic'`)
+})
+
+test('a folder with files and a file are refused in a sentence, and nothing is written', async () => {
+  await writeFile(join(place.folder, 'notes.txt'), 'mine')
+  for (const [folder, got] of [
+    ['.', 'got one with notes.txt'],
+    ['notes.txt', 'got a file of that name'],
+  ] as const) {
+    const { code, output } = await run(place.folder, [COMMAND, 'init', folder, '--no-install'])
+    expect(code).toBe(1)
+    expect(output).toContain(
+      `Expected "${folder}" to be an empty or a new folder, ${got}: nothing was written.`,
+    )
+  }
+  expect(await readdir(place.folder)).toEqual(['notes.txt'])
+})
+
+test('where npm fails the project is whole, and the sentence says what to repeat', async () => {
+  const given = ['init', 'a', '--everthread', 'file:./nothing.tgz']
+  const { code, output } = await run(place.folder, [COMMAND, ...given], { npm_config_offline: 'true' })
+  expect(code).toBe(1)
+  expect(output).toMatch(/Expected npm install to succeed, got \d+, .* repeat npm install there\./)
+  expect(await readdir(join(place.folder, 'a'))).toContain('agents.ts')
+})
+
+test('npm create everthread is the same command', async () => {
+  await link(place.folder, 'everthread', PACKAGE)
+  const installed = join(place.folder, 'node_modules/create-everthread')
+  await cp(CREATE, installed, { recursive: true })
+  const { output } = await run(place.folder, [join(installed, 'create-everthread.js'), 'b', '--no-install'])
+  expect(output).toContain('Next: cd b && npm install && npm run dev')
+})
