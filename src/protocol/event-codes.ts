@@ -4,6 +4,7 @@
  * `src/client/events/event-page.ts`, or nothing compiles.
  */
 import type { AttachmentRef, Message } from './message.js'
+import type { HookPreview } from './payloads/governance.js'
 import type { QueuedItem } from './status.js'
 
 /** The action after a failed request to a model. */
@@ -324,32 +325,6 @@ export type EffectFailureCode =
   /** Its activity failed for good. */
   | 'given_up'
 
-/** Why a hook failed. */
-export type HookFailureCode =
-  /** Its code threw. */
-  | 'threw'
-  /** Its code did not end in time. */
-  | 'timeout'
-  /** Its result is not valid for its point. */
-  | 'invalid_answer'
-  /** No worker has a hook of this id. */
-  | 'missing'
-  /** It ended the run on purpose. */
-  | 'blocked'
-
-/** What a hook that decides has said. */
-export type HookDecision =
-  /** It has no opinion. */
-  | 'none'
-  /** The call may run, if nothing else forbids it or wants a person. */
-  | 'allow'
-  /** A person decides. */
-  | 'require_approval'
-  /** The call is not made. */
-  | 'deny'
-  /** The run goes on. */
-  | 'continue'
-
 /** Why the runtime refused or skipped something. */
 export type WarningCode =
   /** An activity was completed from outside with an invalid answer. */
@@ -420,6 +395,7 @@ export interface JoinedPayloads {
     /** The reason of the decision, if one was given; else null. */
     readonly reason: string | null
   }
+  'hook.started': HookPreview
   'subagent.spawned': NamedInstance
   'subagent.input': NamedInstance
   'subagent.status': NamedInstance & {

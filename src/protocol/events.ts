@@ -23,8 +23,6 @@ import type {
   BudgetFact,
   ContextManifest,
   EffectFailureCode,
-  HookDecision,
-  HookFailureCode,
   JoinedPayloads,
   NextRequest,
   PermissionOutcome,
@@ -35,6 +33,7 @@ import type {
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
+import type { HookBeginning, HookCompletion, HookFailed } from './payloads/governance.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -307,39 +306,12 @@ export interface EventPayloads {
   }
   /** A scheduled effect was removed before it ran, or its thread closed. */
   'effect.removed': EffectEvent
-  /** A hook that decides began. The events of other hooks are failures only. */
-  'hook.started': {
-    /** The id of the hook. */
-    readonly hook: string
-    /** The point at which the hook runs. */
-    readonly point: string
-    /** Milliseconds after which it would have been abandoned. */
-    readonly timeout: number
-  }
-  /** A hook that decides gave its answer. */
-  'hook.completed': {
-    /** The id of the hook. */
-    readonly hook: string
-    /** The point at which the hook runs. */
-    readonly point: string
-    /** What it said. */
-    readonly decision: HookDecision
-    /** Milliseconds that it took. */
-    readonly duration: number
-  }
+  /** A hook began. The ids of the event say what it is about; it is stored with the end of the hook. */
+  'hook.started': HookBeginning
+  /** A hook gave its answer. */
+  'hook.completed': HookCompletion
   /** A hook failed, or ended the run on purpose. */
-  'hook.failed': {
-    /** The id of the hook. */
-    readonly hook: string
-    /** The point at which the hook runs; null if no worker has the hook. */
-    readonly point: string | null
-    /** Why it failed. */
-    readonly code: HookFailureCode
-    /** The id under which the store keeps the error text. */
-    readonly errorId: string
-    /** True if the call was denied for it: the hook decides about calls. */
-    readonly denied?: true
-  }
+  'hook.failed': HookFailed
   /** The code of a tool, hook or effect emitted an event of its own. */
   custom: {
     /** The name that the code gave it. */
@@ -406,8 +378,8 @@ interface OpenFields {
   'action.required': 'kind'
   'action.resolved': 'kind' | 'decision'
   'effect.failed': 'code'
-  'hook.completed': 'decision'
-  'hook.failed': 'code'
+  'hook.completed': 'decision' | 'status'
+  'hook.failed': 'code' | 'fails'
   'limit.changed': 'state'
   'runtime.warning': 'code'
 }

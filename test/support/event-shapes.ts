@@ -176,15 +176,13 @@ const WRITTEN = {
   'limit.changed': z.strictObject({ limit: text, state: z.literal('exhausted'), until: count }),
   'hook.started': z.strictObject({ hook: text, point: text, timeout: count }),
   'hook.completed': z.strictObject({
-    ...{ hook: text, point: text, duration: count },
-    decision: z.enum(['none', 'allow', 'require_approval', 'deny', 'continue']),
+    ...{ hook: text, point: text, duration: count, added: names, updated: names },
+    status: z.enum(['completed', 'stopped']),
+    decision: z.enum(['none', 'change', 'erase', 'allow', 'require_approval', 'deny', 'continue']),
   }),
   'hook.failed': z.strictObject({
-    hook: text,
-    point: text.nullable(),
-    code: z.enum(hookCodes),
-    errorId: text,
-    denied: z.literal(true).exactOptional(),
+    ...{ hook: text, point: text.nullable(), errorId: text },
+    ...{ code: z.enum(hookCodes), retryable: z.boolean(), fails: z.enum(['open', 'closed']) },
   }),
   custom: z.strictObject({ name: text, data: z.json() }),
   'runtime.warning': z.strictObject({
@@ -205,6 +203,7 @@ const JOINED = {
   'message.updated': message,
   'queue.changed': { queue: z.array(queued) },
   'tool.started': preview,
+  'hook.started': preview,
   'tool.result': { ...preview, attachments: z.array(z.looseObject({ path: text })) },
   'action.required': {
     ...preview,

@@ -176,7 +176,7 @@ threeModes(
         expect(await denied.decisions()).toMatchObject([{ decision: 'denied', source: 'hook', hook }])
         const facts = await factsOf(denied)
         expect(facts.filter(({ type }) => type === 'hook.failed')).toMatchObject([
-          { payload: { hook, point, code, denied: true }, toolCallId: 'call_1_1_0' },
+          { payload: { hook, point, code, fails: 'closed' }, toolCallId: 'call_1_1_0' },
         ])
         expect(facts.filter(({ type }) => type === 'runtime.warning')).toMatchObject([
           { payload: { code: 'hook_denied' } },

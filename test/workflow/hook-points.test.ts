@@ -6,6 +6,7 @@ import type { AnyHook, HookPoint } from '../../src/index.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
 import { calls } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
+import { factsOf } from '../support/thread-facts.js'
 import { threeModes } from '../support/three-modes.js'
 import { unscripted } from '../support/unscripted.js'
 
@@ -22,6 +23,8 @@ const POINTS = {
 } as const satisfies Partial<Record<HookPoint, string>>
 
 const seen: string[] = []
+/** Points whose recorder throws. */
+const broken = new Set<string>()
 
 /** What was recorded: rows by their role, calls by their name. */
 function about(given: readonly unknown[]): string {
@@ -38,6 +41,7 @@ const recorders = Object.keys(POINTS).map(
       id: hook,
       execute: (_state: unknown, ...given: readonly unknown[]) => {
         seen.push(`${hook}${about(given)}`)
+        if (broken.has(hook)) throw new Error('Broken by the test.')
         return hook === 'before_permission_request' ? { effect: 'allow' } : undefined
       },
     }) as AnyHook,
@@ -76,7 +80,7 @@ const scripts = createFamilyScripts(recorded)
 let number = 0
 
 threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools }, (mode) => {
-  test('AR-HP.3 a recorder at each point runs in the order of the work', async () => {
+  async function work() {
     const id = `points-${(number += 1)}-${mode.mode.replaceAll(' ', '-')}`
     const args = { task: marked('Do') }
     scripts.script(id, mode.env.store, {
@@ -92,6 +96,11 @@ threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools },
       permissions,
     })
     await thread.waitUntilIdle()
+    return thread
+  }
+
+  test('AR-HP.3 a recorder at each point runs in the order of the work', async () => {
+    await work()
     expect(seen).toEqual([
       'after_thread_created',
       ...['before_create_message user', 'after_create_message user'],
@@ -104,5 +113,37 @@ threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools },
       'before_run_end',
     ])
     expect(Object.keys(POINTS).filter((point) => !seen.some((one) => one.startsWith(point)))).toEqual([])
+  })
+
+  test('AR-S3.4 AR-HP.2 AR-EF.3 each run of a hook has its facts, at every point', async () => {
+    const facts = await factsOf(await work())
+    const ran = seen.map((one) => one.split(' ')[0])
+    const began = facts.flatMap((one, at) =>
+      one.type === 'hook.started' ? [{ ...one, end: facts[at + 1] }] : [],
+    )
+    expect(began.map(({ payload }) => payload.hook).toSorted()).toEqual(ran.toSorted())
+    for (const { end, payload, ...scope } of began) {
+      const { hook, point, timeout } = payload
+      const decision = point === 'before_permission_request' ? 'allow' : 'none'
+      expect([hook, timeout]).toEqual([point, 30_000])
+      expect(end).toMatchObject({
+        ...{ type: 'hook.completed', runId: scope.runId, stepId: scope.stepId },
+        payload: { hook, point, status: 'completed', decision, duration: expect.any(Number) },
+      })
+      if (point.includes('message')) expect(scope.messageId).toEqual(expect.any(String))
+      if (/call|result|permission/.test(point)) expect(scope.toolCallId).toMatch(/^call_1_1_[01]$/)
+    }
+  })
+
+  test('AR-EF.3 a hook that fails has a failure in the place of its end', async () => {
+    broken.add('after_create_message')
+    const facts = await factsOf(await work().finally(() => broken.clear()))
+    const about = facts.filter(({ payload }) => 'hook' in payload && payload.hook === 'after_create_message')
+    expect(about.map(({ type }) => type)).toEqual(
+      about.map((_, at) => `hook.${at % 2 === 0 ? 'started' : 'failed'}`),
+    )
+    expect(about.filter(({ type }) => type === 'hook.failed')[0]?.payload).toMatchObject({
+      ...{ point: 'after_create_message', code: 'threw', retryable: true, fails: 'open' },
+    })
   })
 })

@@ -45,6 +45,7 @@ export async function commitNoBudget(
     const { answer, events } = await stopAtBudget(tx, call, over)
     const told = { ...answer, ...newPlan(input, step.content), ...usage }
     await recordFailures(tx, step)
+    await step.hooks.record(tx)
     await deleteDeltas(tx, toStreamedMessage(step))
     if (answer.type !== 'end') {
       log.report()

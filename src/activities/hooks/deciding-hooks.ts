@@ -12,14 +12,13 @@ import type { CallPoint, HookPoints } from '../../definitions/hook.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { Opinion } from '../../policy/judge.js'
 import type { Effect } from '../../policy/permissions.js'
-import type { HookDecision } from '../../protocol/event-codes.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Writer } from '../../store/store.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields } from './hook-answers.js'
-import { InvalidAnswer } from './hook-batch.js'
+import { InvalidAnswer } from './hook-call.js'
 import type { HookBatch } from './hook-batch.js'
 
 interface Verdict {
@@ -50,7 +49,7 @@ export async function askHooks<Point extends CallPoint>(
   return {
     opinions: asked.flatMap(({ answer }) => (answer === null ? [] : [answer])),
     isStopped: false,
-    facts: (tx) => factsOf(tx, { point, asked }),
+    facts: (tx) => factsOf(tx, asked),
   }
 }
 
@@ -63,6 +62,8 @@ function askEach<Point extends CallPoint>(
     call,
     accept: (answer, hook) => readAnswer(point, { answer, hook }),
     onFailure: (hook) => ({ source: 'hook', hook, effect: 'deny' }),
+    decisionOf: ({ effect }) => effect,
+    failsClosed: true,
     ends: (said) => said !== null && (said.effect === 'deny' || point === 'before_permission_request'),
   })
 }
@@ -89,26 +90,12 @@ function readAnswer(
   return { source: 'hook', hook, effect: known, ...(reason === undefined ? {} : { reason }) }
 }
 
-interface AskedHooks {
-  readonly point: CallPoint
-  readonly asked: Awaited<ReturnType<typeof askEach>>
-}
-
-async function factsOf(tx: Writer, { point, asked }: AskedHooks): Promise<readonly Fact[]> {
+async function factsOf(tx: Writer, asked: Awaited<ReturnType<typeof askEach>>): Promise<readonly Fact[]> {
   const facts: Fact[] = []
-  for (const { hook, scope, timeout, duration, answer, recordFailure } of asked) {
-    if (timeout !== null) facts.push(fact('hook.started', { hook, point, timeout }, scope))
-    if (recordFailure === null) {
-      const decision: HookDecision = answer?.effect ?? 'none'
-      facts.push(fact('hook.completed', { hook, point, decision, duration }, scope))
-      continue
-    }
-    const failed = await recordFailure(tx)
+  for (const { hook, scope, hasFailed, facts: factsOfRun } of asked) {
+    facts.push(...(await factsOfRun(tx)))
     const message = `The hook "${hook}" failed, so the call was denied.`
-    facts.push(
-      { ...failed, payload: { ...failed.payload, denied: true } },
-      fact('runtime.warning', { code: 'hook_denied', message }, scope),
-    )
+    if (hasFailed) facts.push(fact('runtime.warning', { code: 'hook_denied', message }, scope))
   }
   return facts
 }

@@ -7,7 +7,7 @@
 
 import type { AttachmentRef } from '../../protocol/message.js'
 import { jsonObjectCopy, kindOf } from '../thread-state/strict-json.js'
-import { InvalidAnswer } from './hook-batch.js'
+import { InvalidAnswer } from './hook-call.js'
 
 /** The fields of a message that a create hook may change. */
 interface MessageChange {

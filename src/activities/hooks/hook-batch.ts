@@ -1,10 +1,10 @@
 /**
  * The hooks that run around one transaction of a step or call.
  *
- * Owns: which hooks run and in what order, their timeouts, the state that they share, their failures, and the position of
- * the transaction's own row among their writes.
- * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts, deciding-hooks.ts), the
- * state itself (thread-state/buffered-state.ts).
+ * Owns: which hooks run and in what order, the state that they share, and the position of the transaction's own row among their
+ * writes.
+ * Does not own: what each point gives to a hook and accepts from it (hook-points.ts, message-hooks.ts, deciding-hooks.ts), the call of
+ * one (hook-call.ts), the facts of its runs (hook-facts.ts), the state itself (thread-state/buffered-state.ts).
  *
  * Invariants:
  * H1: a hook may run again after a crash, but its writes to its thread are committed once, in the transaction (T9).
@@ -12,26 +12,25 @@
  * H3: a hook never fails its activity: its failure is recorded, and the chain keeps the previous value unless the point
  *     ends the chain.
  * H4: the value that a hook returns contains no secret that a hook read (T5).
+ * H5: the facts of each run are committed with its writes. Hooks that do not run cost nothing.
  */
 import { currentSignal } from '../activity.js'
-import type { HookFailureCode } from '../../protocol/event-codes.js'
-import { randomUUID } from 'node:crypto'
-import { setMaxListeners } from 'node:events'
+import type { HookDecision } from '../../protocol/payloads/governance.js'
+import { isDeepStrictEqual } from 'node:util'
 import type { AnyHook, DecidingPoint, HookDefinition, HookPoint, HookPoints } from '../../definitions/hook.js'
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { EventScope } from '../../protocol/events.js'
-import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Message } from '../../protocol/message.js'
-import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import { waitForDefinition } from '../plan-content.js'
 import type { BufferedState, StateEffects } from '../thread-state/buffered-state.js'
-import { readThrown } from '../thrown.js'
-import { guardState } from './guarded-state.js'
+import { callHook } from './hook-call.js'
+import { factsOfRun } from './hook-facts.js'
+import type { HookFailure, HookRun } from './hook-facts.js'
 import type { Micros } from '../../protocol/time.js'
 
 interface HookBatchOptions {
@@ -50,19 +49,13 @@ interface HookBatchOptions {
 }
 
 /** How the hooks of one point are called, and how their answers are used. */
-interface Chain<Point extends HookPoint, Value> {
-  readonly call: (execute: HookPoints[Point], state: ThreadState, value: Value) => unknown
-  /** Checks an answer and returns the next value; undefined keeps the previous one. @throws InvalidAnswer */
-  readonly accept?: (answer: unknown, value: Value) => Value | undefined | Promise<Value | undefined>
+type Chain<Point extends HookPoint, Value> = Parameters<typeof callHook<Point, Value>>[0]['use'] & {
   /** Ends the chain after such a value. */
   readonly ends?: (value: Value) => boolean
-  /** The message that the point concerns, for the record of a failure. */
+  /** The message that the point concerns, for the facts. */
   readonly messageId?: string
   /** Ends the chain after such a failure. After any other failure the chain goes on with the previous value. */
   readonly endsWith?: (failure: HookFailure) => boolean
-  /** The hook is no longer awaited when the activity is cancelled, because its answer is not needed then. */
-  readonly interruptible?: boolean
-  readonly codeOf?: (error: unknown) => HookFailure['code']
 }
 
 /** How the hooks of a point that decides are asked. */
@@ -72,6 +65,10 @@ interface Asking<Point extends DecidingPoint, Answer> {
   readonly accept: (answer: unknown, hook: string) => Answer | null
   /** The answer of a hook that fails, or that this worker lacks. */
   readonly onFailure: (hook: string) => Answer | null
+  /** What the facts say that it was. */
+  readonly decisionOf: (answer: Answer) => HookDecision
+  /** What the hook was asked about is not done if it fails. */
+  readonly failsClosed: boolean
   readonly ends: (answer: Answer | null) => boolean
 }
 
@@ -80,14 +77,11 @@ interface Asked<Answer> {
   readonly hook: string
   /** For its facts. */
   readonly scope: EventScope
-  /** Milliseconds after which it is abandoned; null: this worker does not have it. */
-  readonly timeout: number | null
-  /** Milliseconds that it took. */
-  readonly duration: number
   /** Null: it has no opinion. */
   readonly answer: Answer | null
-  /** Keeps the text of its failure for operators, and returns the event; null: it has not failed. */
-  readonly recordFailure: ((tx: Writer) => Promise<Fact<'hook.failed'>>) | null
+  readonly hasFailed: boolean
+  /** Keeps the text of a failure, and returns the facts of the run, for the transaction that decides. */
+  readonly facts: (tx: Writer) => Promise<readonly Fact[]>
 }
 
 /** Writes the transaction's own row. `moved`: attachments that the commit put at another path. */
@@ -98,8 +92,8 @@ export interface HookBatch {
   /** Whether hooks of these points are listed, also such that this worker lacks. */
   decides(...points: readonly DecidingPoint[]): boolean
   /**
-   * Asks the hooks of a point that decides until an answer ends that, or a stop does. They change nothing; the caller records their
-   * failures in the transaction that decides.
+   * Asks the hooks of a point that decides until an answer ends that, or a stop does. They change nothing; the caller stores their
+   * facts in the transaction that decides.
    */
   ask<Point extends DecidingPoint, Answer>(
     point: Point,
@@ -124,10 +118,10 @@ export interface HookBatch {
   resultMetadata(): Promise<Record<string, unknown> | null>
   /** Waits until the events of hooks are stored or their write has failed. Await it before the transaction. */
   waitForWork(): Promise<void>
-  /** Records the failures of the hooks. */
+  /** Stores the facts of the hooks that have run, where their writes are dropped. */
   record(tx: Writer): Promise<void>
   /**
-   * Commits the hooks' writes with the reserved row in its position, and records their failures. Can run again after a
+   * Commits the hooks' writes with the reserved row in its position, and the facts of their runs. Can run again after a
    * rollback. Returns the operations for the workflow.
    */
   commit(tx: Writer, writeRow?: WriteRow): Promise<StateEffects>
@@ -138,7 +132,7 @@ const NO_EFFECTS: StateEffects = { operations: [], moved: new Map() }
 /** @throws `Definition.Missing` during the grace period of a hook that this worker does not have */
 export function createHookBatch(options: HookBatchOptions): HookBatch {
   const found = findHooks(options.registry, options.ids)
-  const failures = [...skippedHooks(options, found)]
+  const runs = [...skippedHooks(options, found)]
   const injected: Message[] = []
   /** The position of the transaction's own row: before all writes of hooks, or among them. */
   let place: 'first' | 'among' | undefined
@@ -148,7 +142,11 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
   const open = (): Promise<BufferedState> => (opened ??= options.open())
 
   async function record(tx: Writer): Promise<void> {
-    if (failures.length > 0) await recordHookFailures(tx, failures, options)
+    const { threadId, now } = options
+    const events: Fact[] = []
+    for (const run of runs) events.push(...(await factsOfRun(tx, run, options)))
+    // The transaction itself moves the activity of the thread.
+    await appendEvents(tx, { threadId, events, now, movesActivity: false })
   }
 
   return {
@@ -160,22 +158,8 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
       await (await opened)?.waitForWork()
       return asked
     },
-    async run(point, value, chain) {
-      let current = value
-      for (const hook of found.of(point)) {
-        const { state, redactor } = await open()
-        const outcome = await callHook({ hook, state, value: current, chain, injected })
-        // The value is stored or sent to a model (H4).
-        current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
-        if (outcome.kind === 'failed') {
-          const error = redactor.redactThrown(outcome.failure.error)
-          const failure = { ...outcome.failure, error }
-          failures.push(failure)
-          if (chain.endsWith?.(failure) === true) return { value: current, failure }
-        } else if (chain.ends?.(current) === true) break
-      }
-      return { value: current, failure: null }
-    },
+    run: (point, value, chain) =>
+      runChain(found.of(point), { ...options, runs, injected, open, chain }, value),
     injected,
     state: open,
     async reserveRow() {
@@ -203,10 +187,58 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
 
 /** Those that are missing. Where one that decides is, its call is denied, and that is recorded with the decision. */
 function skippedHooks(
-  { deciding = {}, recordsMissing }: HookBatchOptions,
+  { deciding = {}, recordsMissing, scope }: HookBatchOptions,
   { missing }: FoundHooks,
-): readonly HookFailure[] {
-  return recordsMissing ? missing.filter((id) => !Object.hasOwn(deciding, id)).map(missingHook) : []
+): readonly HookRun[] {
+  if (!recordsMissing) return []
+  const skipped = missing.filter((id) => !Object.hasOwn(deciding, id))
+  return skipped.map((hook) => ({
+    ...{ hook, point: null, scope, timeout: null, duration: 0 },
+    end: { kind: 'failed', failure: missingHook(hook), isClosed: false },
+  }))
+}
+
+interface RunChain<Point extends HookPoint, Value> extends Pick<HookBatchOptions, 'scope' | 'open'> {
+  readonly chain: Chain<Point, Value>
+  /** Gets the runs. */
+  readonly runs: HookRun[]
+  /** Gets the messages that the hooks inject. */
+  readonly injected: Message[]
+}
+
+async function runChain<Point extends HookPoint, Value>(
+  hooks: readonly HookDefinition<Point>[],
+  { chain, runs, injected, scope, open }: RunChain<Point, Value>,
+  value: Value,
+): Promise<{ readonly value: Value; readonly failure: HookFailure | null }> {
+  const { messageId } = chain
+  const about = messageId === undefined ? scope : { ...scope, messageId }
+  let current = value
+  for (const hook of hooks) {
+    const { state, redactor } = await open()
+    const before = current
+    const added: string[] = []
+    const onInject = (message: Message): void => void (injected.push(message), added.push(message.id))
+    const outcome = await callHook({ hook, state, value: current, use: chain, onInject })
+    // The value is stored or sent to a model (H4).
+    current = redactor.redactJson(outcome.kind === 'failed' ? current : outcome.value)
+    const { id, hook: point, timeout = LIMITS.hookTimeout } = hook
+    const run = { hook: id, point, scope: about, timeout, duration: outcome.duration }
+    if (outcome.kind === 'failed') {
+      const { code, error } = outcome.failure
+      const failure = { code, error: redactor.redactThrown(error) }
+      const isClosed = chain.endsWith?.(failure) === true
+      runs.push({ ...run, end: { kind: 'failed', failure, isClosed } })
+      if (isClosed) return { value: current, failure }
+      continue
+    }
+    const { isStopped } = outcome
+    const isChanged = !isDeepStrictEqual(current, before)
+    const decision = isChanged ? (current === null ? 'erase' : 'change') : 'none'
+    runs.push({ ...run, end: { kind: 'completed', isStopped, isChanged, decision, added } })
+    if (chain.ends?.(current) === true) break
+  }
+  return { value: current, failure: null }
 }
 
 /** Creates the batch of a transaction without hooks. */
@@ -230,7 +262,7 @@ function missingHook(hook: string): HookFailure {
   const error = new Error(
     `Expected the hook "${hook}" on this worker, found none: register it, or list it no more.`,
   )
-  return { hook, point: null, code: 'missing', error }
+  return { code: 'missing', error }
 }
 
 function decidingHooks<Point extends DecidingPoint>(
@@ -250,7 +282,10 @@ function decidingHooks<Point extends DecidingPoint>(
 type Deciding<Point extends DecidingPoint> = HookDefinition<Point> | { readonly id: string }
 
 /** What asking a point's hooks needs of their batch. */
-interface AskedPoint<Point extends DecidingPoint, Answer> extends FailureRecords {
+interface AskedPoint<Point extends DecidingPoint, Answer> extends Pick<
+  HookBatchOptions,
+  'threadId' | 'scope' | 'now'
+> {
   readonly point: Point
   readonly asking: Asking<Point, Answer>
   readonly open: () => Promise<BufferedState>
@@ -261,36 +296,51 @@ async function askAll<Point extends DecidingPoint, Answer>(
   asked: AskedPoint<Point, Answer>,
 ): Promise<readonly Asked<Answer>[]> {
   const answers: Asked<Answer>[] = []
+  const { scope, point, asking } = asked
   for (const hook of hooks) {
-    const begun = performance.now()
-    const { answer, failure } = await askHook(hook, asked)
+    const { answer, failure, duration } = await askHook(hook, asked)
     if (currentSignal().aborted) break
+    const timeout = 'execute' in hook ? (hook.timeout ?? LIMITS.hookTimeout) : null
+    const end: HookRun['end'] =
+      failure === null
+        ? {
+            ...{ kind: 'completed', isStopped: false, isChanged: false, added: [] },
+            decision: answer === null ? 'none' : asking.decisionOf(answer),
+          }
+        : { kind: 'failed', failure, isClosed: asking.failsClosed }
+    const run = { hook: hook.id, point, scope, timeout, duration, end }
     answers.push({
-      ...{ hook: hook.id, scope: asked.scope, answer },
-      timeout: 'execute' in hook ? (hook.timeout ?? LIMITS.hookTimeout) : null,
-      duration: Math.round(performance.now() - begun),
-      recordFailure: failure && ((tx) => recordHookFailure(tx, failure, asked)),
+      ...{ hook: hook.id, scope, answer, hasFailed: failure !== null },
+      facts: (tx) => factsOfRun(tx, run, asked),
     })
-    if (asked.asking.ends(answer)) break
+    if (asking.ends(answer)) break
   }
   return answers
 }
 
+interface AskedHook<Answer> {
+  readonly answer: Answer | null
+  readonly failure: HookFailure | null
+  readonly duration: number
+}
+
 async function askHook<Point extends DecidingPoint, Answer>(
   hook: Deciding<Point>,
-  { point, asking, open }: Pick<AskedPoint<Point, Answer>, 'point' | 'asking' | 'open'>,
-): Promise<{ readonly answer: Answer | null; readonly failure: HookFailure | null }> {
+  { asking, open }: Pick<AskedPoint<Point, Answer>, 'asking' | 'open'>,
+): Promise<AskedHook<Answer>> {
   const { id } = hook
-  if (!('execute' in hook)) return { answer: asking.onFailure(id), failure: { ...missingHook(id), point } }
+  if (!('execute' in hook)) return { answer: asking.onFailure(id), failure: missingHook(id), duration: 0 }
   const { state, redactor } = await open()
   const outcome = await callHook<Point, Answer | null>({
-    ...{ hook, state, value: null, injected: [], isReader: true },
-    chain: { call: asking.call, accept: (answer) => asking.accept(answer, id), interruptible: true },
+    ...{ hook, state, value: null, isReader: true },
+    use: { call: asking.call, accept: (answer) => asking.accept(answer, id), interruptible: true },
   })
+  const { duration } = outcome
   // T5: what they say is stored, and a model may read it.
-  if (outcome.kind === 'taken') return { answer: redactor.redactJson(outcome.value), failure: null }
-  const error = redactor.redactThrown(outcome.failure.error)
-  return { answer: asking.onFailure(id), failure: { ...outcome.failure, error } }
+  if (outcome.kind === 'taken') return { answer: redactor.redactJson(outcome.value), failure: null, duration }
+  const { code } = outcome.failure
+  const failure = { code, error: redactor.redactThrown(outcome.failure.error) }
+  return { answer: asking.onFailure(id), failure, duration }
 }
 
 /** The hooks of a prompt that this worker has, in the order in which the prompt lists them. */
@@ -318,150 +368,4 @@ function findHooks(registry: Pick<Registry, 'hook'>, ids: readonly string[]): Fo
       found.filter((hook) => hook.hook === point) as unknown as readonly HookDefinition<Point>[],
     missing,
   }
-}
-
-interface HookCall<Point extends HookPoint, Value> {
-  readonly hook: HookDefinition<Point>
-  readonly state: ThreadState
-  readonly value: Value
-  readonly chain: Chain<Point, Value>
-  /** Collects the messages that the hook injects. */
-  readonly injected: Message[]
-  /** The hook only decides: it must change nothing. */
-  readonly isReader?: true
-}
-
-type HookResult<Value> =
-  | { readonly kind: 'taken'; readonly value: Value }
-  | { readonly kind: 'failed'; readonly failure: HookFailure }
-
-/** Calls one hook of a chain. Returns the next value or the failure, and throws nothing (H3). */
-async function callHook<Point extends HookPoint, Value>(
-  call: HookCall<Point, Value>,
-): Promise<HookResult<Value>> {
-  const { hook, value, chain } = call
-  const timeout = hook.timeout ?? LIMITS.hookTimeout
-  let close: (() => void) | undefined
-  const outcome = await runHook({
-    timeout,
-    signal: currentSignal(),
-    interruptible: chain.interruptible === true,
-    execute: (abortSignal) => {
-      const guarded = guardState(call.state, {
-        label: `hook ${hook.id}`,
-        abortSignal,
-        ...(call.isReader === true && { isReader: true }),
-        onInject: (message) => call.injected.push(message),
-      })
-      ;({ close } = guarded)
-      return chain.call(hook.execute, guarded.state, value)
-    },
-  })
-  close?.()
-  const toFailure = (code: HookFailure['code'], error: unknown): HookResult<Value> => {
-    const { messageId } = chain
-    const about = messageId === undefined ? {} : { messageId }
-    return { kind: 'failed', failure: { hook: hook.id, point: hook.hook, code, error, ...about } }
-  }
-  if (outcome.kind === 'stopped') return { kind: 'taken', value }
-  if (outcome.kind === 'timed_out')
-    return toFailure(
-      'timeout',
-      new Error(`The hook "${hook.id}" did not answer within ${timeout / 1000} seconds.`),
-    )
-  if (outcome.kind === 'threw') return toFailure(chain.codeOf?.(outcome.error) ?? 'threw', outcome.error)
-  try {
-    const taken = await chain.accept?.(outcome.answer, value)
-    return { kind: 'taken', value: taken === undefined ? value : taken }
-  } catch (error) {
-    // Reading an answer may throw too. The error would fail the activity in each attempt (H3).
-    return toFailure('invalid_answer', error)
-  }
-}
-
-type HookOutcome =
-  | { readonly kind: 'answered'; readonly answer: unknown }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  | { readonly kind: 'timed_out' }
-  | { readonly kind: 'stopped' }
-
-interface HookRun {
-  readonly execute: (abortSignal: AbortSignal) => unknown
-  /** Milliseconds. */
-  readonly timeout: number
-  /** The activity's signal, which the hook gets too. */
-  readonly signal: AbortSignal
-  /** The hook is no longer awaited when the activity is cancelled. */
-  readonly interruptible: boolean
-}
-
-/** Runs the hook's own code. A hook that ignores its abort signal is not awaited beyond its timeout. */
-async function runHook({ execute, timeout, signal, interruptible }: HookRun): Promise<HookOutcome> {
-  const abort = new AbortController()
-  const both = AbortSignal.any([signal, abort.signal])
-  // Each call that a hook makes may add a listener, and Node warns above ten.
-  setMaxListeners(0, both)
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      abort.abort(new Error('timed_out'))
-      end({ kind: 'timed_out' })
-    }, timeout)
-    const stop = (): void => end({ kind: 'stopped' })
-    const end = (outcome: HookOutcome): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-      resolve(outcome)
-    }
-    if (interruptible) signal.addEventListener('abort', stop)
-    if (interruptible && signal.aborted) return stop()
-    Promise.resolve()
-      .then(() => execute(both))
-      .then(
-        (answer) => end({ kind: 'answered', answer }),
-        (error: unknown) => end({ kind: 'threw', error }),
-      )
-  })
-}
-
-/** The failure of one hook. */
-interface HookFailure {
-  readonly hook: string
-  /** Null if this worker has no hook of that id, so the point is unknown. */
-  readonly point: HookPoint | null
-  readonly code: HookFailureCode
-  readonly error: unknown
-  /** The message that the hook was called for. */
-  readonly messageId?: string
-}
-
-/** Thrown for a hook's answer that cannot be used; the message states what was expected. */
-export class InvalidAnswer extends Error {}
-
-interface FailureRecords {
-  readonly threadId: string
-  readonly scope: EventScope
-  readonly now: Micros
-}
-
-async function recordHookFailures(
-  tx: Writer,
-  failures: readonly HookFailure[],
-  { threadId, scope, now }: FailureRecords,
-): Promise<void> {
-  const events: Fact[] = []
-  for (const failure of failures) events.push(await recordHookFailure(tx, failure, { threadId, scope, now }))
-  await appendEvents(tx, { threadId, events, now })
-}
-
-/** Keeps the text of a failure for operators alone (T5). Returns its event, which has no text. */
-async function recordHookFailure(
-  tx: Writer,
-  { hook, point, code, error, messageId }: HookFailure,
-  { threadId, scope, now }: FailureRecords,
-): Promise<Fact<'hook.failed'>> {
-  const errorId = randomUUID()
-  const { message, stack } = readThrown(error)
-  await recordError(tx, { id: errorId, threadId, at: now, type: `hook.${code}`, message, stack })
-  const about = messageId === undefined ? scope : { ...scope, messageId }
-  return fact('hook.failed', { hook, point, code, errorId }, about)
 }

@@ -14,7 +14,7 @@ import type { NewMessage } from '../../store/messages/message-row.js'
 import type { MessageHooks } from '../thread-state/messages.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields, changeOf } from './hook-answers.js'
-import { InvalidAnswer } from './hook-batch.js'
+import { InvalidAnswer } from './hook-call.js'
 import type { HookBatch } from './hook-batch.js'
 
 /**

@@ -26,7 +26,7 @@ import { assertStoppedByUser, currentSignal } from '../activity.js'
 import { stepScope } from '../scope.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields } from './hook-answers.js'
-import { InvalidAnswer } from './hook-batch.js'
+import { InvalidAnswer } from './hook-call.js'
 import type { HookBatch } from './hook-batch.js'
 
 /** How often the hooks of a run can refuse its end. */
@@ -115,6 +115,8 @@ function askEach(batch: HookBatch, ending: RunEnding) {
     call: (execute, state) => execute(state, { ...ending }),
     accept: readAnswer,
     onFailure: () => null,
+    decisionOf: () => 'continue',
+    failsClosed: false,
     ends: (answer) => answer !== null,
   })
 }
@@ -152,15 +154,6 @@ async function count(tx: Writer, { threadId, id, now, refused }: Refused): Promi
 
 async function factsOf(tx: Writer, asked: Awaited<ReturnType<typeof askEach>>): Promise<readonly Fact[]> {
   const facts: Fact[] = []
-  for (const { hook, scope, timeout, duration, answer, recordFailure } of asked) {
-    const point = 'before_run_end'
-    if (timeout !== null) facts.push(fact('hook.started', { hook, point, timeout }, scope))
-    const decision = answer === null ? 'none' : 'continue'
-    facts.push(
-      recordFailure === null
-        ? fact('hook.completed', { hook, point, decision, duration }, scope)
-        : await recordFailure(tx),
-    )
-  }
+  for (const one of asked) facts.push(...(await one.facts(tx)))
   return facts
 }

@@ -326,14 +326,14 @@ async function commitWait(
   // Counts from the workflow's time, because its timer runs by Temporal's clock, not by the worker's.
   const until = Math.ceil(now + performance.now() - startedAt + milliseconds)
   const usage = log.sumUnreportedUsage()
-  const last = log.failures.at(-1)
   log.recordWait(milliseconds)
   return commit(store, operation, async (tx): Promise<CallModelAnswer> => {
     await keep(tx, operation, { state: stateOf(step), detail: log.detail() })
     if (isOfProvider) await countWait(tx, { threadId, number: run }, milliseconds)
     await deleteDeltas(tx, toStreamedMessage(step))
     await recordFailures(tx, step)
-    const events = last === undefined ? [] : [failureFact(step, last.error, 'wait')]
+    await step.hooks.record(tx)
+    const events = log.failures.slice(-1).map(({ error }) => failureFact(step, error, 'wait'))
     await appendEvents(tx, { threadId, events, now: step.now })
     return { type: 'wait', until, ...newPlan(input, step.content), ...(usage === null ? {} : { usage }) }
   })

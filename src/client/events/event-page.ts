@@ -143,6 +143,7 @@ const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'tool.result': joinResult,
   'action.required': joinRequest,
   'action.resolved': joinReason,
+  'hook.started': joinHooked,
   'subagent.spawned': joinChild,
   'subagent.input': joinChild,
   'subagent.status': joinChildStatus,
@@ -180,13 +181,27 @@ async function joinArguments(db: Reader, threadId: string, { scope }: StoredEven
   return argumentsOf(db, threadId, scope.toolCallId)
 }
 
+/** The longest text that is joined to the event of a hook, of which there are many, in bytes. */
+const HOOKED_BYTES = 1024
+
+async function joinHooked(
+  db: Reader,
+  threadId: string,
+  { scope: { toolCallId, messageId } }: StoredEvent,
+): Promise<Preview> {
+  if (toolCallId !== undefined) return argumentsOf(db, threadId, toolCallId, HOOKED_BYTES)
+  const message = messageId === undefined ? null : await findMessage(db, threadId, messageId)
+  return previewOf(message?.content ?? null, HOOKED_BYTES)
+}
+
 async function argumentsOf(
   db: Reader,
   threadId: string,
   callId: string | null | undefined,
+  bytes = JOINED_BYTES,
 ): Promise<Preview> {
   const call = callId == null ? null : await findToolCall(db, threadId, callId)
-  return previewOf(call === null ? null : withoutSecrets(call.arguments))
+  return previewOf(call === null ? null : withoutSecrets(call.arguments), bytes)
 }
 
 async function joinResult(
@@ -280,8 +295,8 @@ function withoutSecrets(args: string): string {
   }
 }
 
-function previewOf(text: string | null): Preview {
-  const preview = text === null ? null : truncate(text, JOINED_BYTES)
+function previewOf(text: string | null, bytes = JOINED_BYTES): Preview {
+  const preview = text === null ? null : truncate(text, bytes)
   return { preview, truncated: preview !== text }
 }
 
