@@ -70,7 +70,7 @@ describe('AR-HP.7 the facts of a run of a hook', () => {
         expect(began?.type).toBe('hook.started')
         const fails = isClosed ? 'closed' : 'open'
         expect(failed).toMatchObject({ type: 'hook.failed', payload: { code, retryable, fails } })
-        const { errorId } = failed?.payload as { readonly errorId: string }
+        const errorId = failed?.type === 'hook.failed' ? failed.payload.errorId : ''
         expect(await desk.store.read((db) => findError(db, errorId))).toMatchObject({
           ...{ type: `hook.${code}`, message: 'broken by hand' },
         })
