@@ -23,8 +23,7 @@ const run = (more: Partial<HookRun>): HookRun => ({
 
 async function payloadsOf(desk: ActivityDesk, hookRun: HookRun) {
   const place = { threadId: 't', now: 1 }
-  const facts = await desk.store.write((tx) => factsOfRun(tx, hookRun, place))
-  return facts.map(({ type, payload, scope }) => ({ type, payload, scope }))
+  return desk.store.write((tx) => factsOfRun(tx, hookRun, place))
 }
 
 describe('AR-HP.7 the facts of a run of a hook', () => {
