@@ -13,22 +13,40 @@ export interface HookedCall {
   readonly arguments: string
 }
 
-/** A call that would begin, for the hooks that decide about it. */
+/** A call that would begin, for the hooks that decide about it. It holds no secret, and refers to what it does not hold. */
 export interface JudgedCall extends Action {
+  readonly threadId: string
+  readonly agent: string
   readonly run: number
   readonly step: number
+  /** The message of the transcript that holds the call, whose `model.requested` says how its model was chosen; null: the call has none. */
+  readonly messageId: string | null
+  /** The prompt whose hook this is, and the model of that prompt; null: no worker has its agent. */
+  readonly prompt: string | null
+  readonly model: string | null
   /** Of the thread, else of the worker. */
   readonly mode: PermissionMode
   /** False: nobody can be asked in this thread. */
   readonly interactive: boolean
+  /** The rules of all sources that apply to the call, each as `source:rule`. */
+  readonly rules: readonly string[]
+  /** Tools run in the worker: there is none. */
+  readonly sandbox: 'unavailable'
+  /** Tools run in the worker: a call has no folder of its own. */
+  readonly workspace: 'unavailable'
 }
 
-/** What a hook says about a call. Without an effect it says nothing. */
+/** What a hook says about a call. Without an effect it has no opinion. */
 export interface HookOpinion {
   /** It can make the effect of rules, tool and policy stricter, and never weaker. */
-  readonly effect: Effect
+  readonly effect?: Effect
   /** Stands in the record; the model reads it if the call is denied. */
   readonly reason?: string
+  /**
+   * All arguments with which the call of a tool goes on, in the place of those that the hook was given. They have to fit the schema of the
+   * tool, and are judged as if the model had written them. Once a person has approved the call they must stay as they are.
+   */
+  readonly arguments?: Readonly<Record<string, unknown>>
 }
 
 /** The answer of a hook in the place of a person. */
@@ -80,8 +98,8 @@ export interface HookPoints {
   ) => Kept<MessageUpdates>
   after_update_message: (state: ThreadState, message: Message) => Given<void>
   /**
-   * Decides, beside rules and policy, whether a call of a tool, an agent or a prompt may begin. It reads the state and changes nothing
-   * but by `emit`. If it throws, takes too long or answers something else, the call is denied.
+   * Decides, beside rules and policy, whether a call of a tool, an agent or a prompt may begin, and may change the arguments of a
+   * tool. It reads the state and changes nothing but by `emit`. If it throws, takes too long or answers something else, the call is denied.
    */
   before_tool_call: (state: ThreadState, call: JudgedCall) => Kept<HookOpinion>
   /**

@@ -184,6 +184,8 @@ export interface PermissionDecision {
   readonly by?: string
   /** True: the person gave other arguments, with which the call ran. */
   readonly changed?: true
+  /** The hooks that changed the arguments, before anything else judged them. */
+  readonly changedBy?: readonly string[]
   /** True: the person gave a result in the place of the call. */
   readonly answered?: true
   /** Until when a person could approve, in microseconds since 1970. */
@@ -235,15 +237,32 @@ function factsOf(
   }
 }
 
+/** A rule that applies to an action. */
+interface SourcedRule extends Opinion {
+  readonly rule: string
+}
+
+function appliedRules(
+  rules: readonly SourceRules[],
+  { capabilities = [] }: ActionTraits,
+): readonly SourcedRule[] {
+  return rules.flatMap(({ source, permissions }) =>
+    rulesFor(permissions, capabilities).map((rule) => ({ source, ...rule })),
+  )
+}
+
+/** The rules that apply to an action, whatever they demand, each as `source:rule`. */
+export function namedRules(rules: readonly SourceRules[], traits: ActionTraits): readonly string[] {
+  return appliedRules(rules, traits).map(({ source, rule }) => `${source}:${rule}`)
+}
+
 interface Strictest extends Opinion {
   readonly rules: readonly string[]
 }
 
 /** The strictest effect of all sources; of equal ones that of the first source. */
 function strictest({ traits, rules, opinions, modes, hasFailed }: Judged): Strictest {
-  const applied = rules.flatMap(({ source, permissions }) =>
-    rulesFor(permissions, traits.capabilities ?? []).map((rule) => ({ source, ...rule })),
-  )
+  const applied = appliedRules(rules, traits)
   const ofModes = modes.map((mode): Opinion => ({
     source: 'mode',
     effect: MODES[mode]({ traits, hasFailed }),

@@ -33,7 +33,7 @@ import type {
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
-import type { HookBeginning, HookCompletion, HookFailed } from './payloads/governance.js'
+import type { HookBeginning, HookCompletion, HookFailed, ToolCatalog } from './payloads/governance.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -140,6 +140,8 @@ export interface EventPayloads {
     /** The number of items that waited when the event was written. */
     readonly waiting: number
   }
+  /** Which tools are offered. It stands once in a run, before the request of its first step. Later steps may offer others, by their prompt and variables: `context.resolved` counts them. */
+  'tool.catalog.resolved': ToolCatalog
   /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */
   'context.resolved': ContextManifest
   /** A request was sent to a model. */

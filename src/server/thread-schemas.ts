@@ -74,6 +74,7 @@ export const recordedDecision = z
     grantId: z.string().optional().openapi({ description: 'The remembered approval that allowed it.' }),
     by: z.string().optional().openapi({ description: 'The person that answered.' }),
     changed: z.literal(true).optional().openapi({ description: 'The person gave other arguments.' }),
+    changedBy: names.optional().openapi({ description: 'The hooks that gave other arguments.' }),
     answered: z
       .literal(true)
       .optional()

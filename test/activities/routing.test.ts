@@ -85,7 +85,8 @@ describe('routing is in the log', () => {
       ])
       const types = (await desk.events()).map(({ type }) => type)
       expect(types.slice(types.indexOf('step.started'))).toEqual([
-        ...['step.started', 'step.phase', 'message.created', 'step.phase', 'context.resolved', 'step.phase'],
+        ...['step.started', 'step.phase', 'message.created', 'step.phase'],
+        ...['tool.catalog.resolved', 'context.resolved', 'step.phase'],
         ...['model.requested', 'model.completed', 'step.phase', 'message.created'],
       ])
     })

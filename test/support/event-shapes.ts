@@ -98,6 +98,9 @@ const WRITTEN = {
   'step.completed': z.strictObject({ step: count, reason: text.nullable() }),
   'step.phase': z.strictObject({ phase: z.literal([1, 2, 3, 4, 5, 6, 7]), name: text }),
   'queue.changed': z.strictObject({ waiting: count }),
+  'tool.catalog.resolved': z.strictObject({
+    ...{ agent: text, prompt: text, count, tools: z.array(text), digest: text },
+  }),
   'context.resolved': z.strictObject({
     ...{ agent: text, provider: text.nullable(), model: text, modelId: text },
     contextWindow: count.nullable(),

@@ -204,22 +204,28 @@ threeModes(
       ])
     })
 
-    test('a hook gets ids, arguments, traits and the mode of the call', async () => {
+    test('AR-HP.4 a hook gets ids, arguments, traits, mode, rules and references of the call', async () => {
       const given: JudgedCall[] = []
       deskHooks.guard = (_state, call) => void given.push(call)
       const { thread } = await watched({
         voices: everyVoice(calls(refund), done),
-        given: { permissionMode: 'auto' },
+        given: { permissionMode: 'auto', permissions: { 'orders.*': 'allow', 'texts.*': 'deny' } },
       })
       await thread.waitUntilIdle()
+      const [, answer] = (await thread.messages()).messages
       expect(given).toEqual([
         {
           ...{ id: 'call_1_1_0', kind: 'tool', name: 'refund', arguments: { task: marked('Write') } },
-          ...{ capabilities: ['orders.refund'], readOnly: false, run: 1, step: 1 },
+          ...{ capabilities: ['orders.refund'], readOnly: false, threadId: thread.threadId, run: 1, step: 1 },
           destructive: { impact: 'The money is gone.', undo: 'Charge again.' },
-          ...{ mode: 'auto', interactive: true },
+          ...{ mode: 'auto', interactive: true, rules: ['thread:orders.*'] },
+          ...{ messageId: answer?.id, agent: 'watched', prompt: 'seller', model: 'voice' },
+          ...{ sandbox: 'unavailable', workspace: 'unavailable' },
         },
       ])
+      // What it refers to is there.
+      const asked = (await factsOf(thread)).find(({ type }) => type === 'model.requested')
+      expect(asked).toMatchObject({ messageId: answer?.id, payload: { routing: { requested: 'voice' } } })
     })
 
     test('a hook judges the arguments with which a person approves', async () => {

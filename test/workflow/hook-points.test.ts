@@ -117,7 +117,7 @@ threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools },
 
   test('AR-S3.4 AR-HP.2 AR-EF.3 each run of a hook has its facts, at every point', async () => {
     const facts = await factsOf(await work())
-    const ran = seen.map((one) => one.split(' ')[0])
+    const ran = seen.map((one) => one.replace(/ .*/, ''))
     const began = facts.flatMap((one, at) =>
       one.type === 'hook.started' ? [{ ...one, end: facts[at + 1] }] : [],
     )

@@ -65,11 +65,13 @@ interface Asking<Point extends DecidingPoint, Answer> {
   readonly accept: (answer: unknown, hook: string) => Answer | null
   /** The answer of a hook that fails, or that this worker lacks. */
   readonly onFailure: (hook: string) => Answer | null
-  /** What the facts say that it was. */
-  readonly decisionOf: (answer: Answer) => HookDecision
+  /** What the facts say about it. */
+  readonly describe: (answer: Answer) => { readonly decision: HookDecision; readonly isChanged: boolean }
   /** What the hook was asked about is not done if it fails. */
   readonly failsClosed: boolean
   readonly ends: (answer: Answer | null) => boolean
+  /** The ids of the hooks to ask. @default all of the point */
+  readonly among?: readonly string[]
 }
 
 /** One hook of a point that decides, and what it said. */
@@ -153,7 +155,10 @@ export function createHookBatch(options: HookBatchOptions): HookBatch {
     has: (...points) => points.some((point) => found.of(point).length > 0),
     decides: (...points) => points.some((point) => decidingHooks(point, options, found).length > 0),
     async ask(point, asking) {
-      const asked = await askAll(decidingHooks(point, options, found), { ...options, point, asking, open })
+      const { among } = asking
+      const hooks = decidingHooks(point, options, found)
+      const chosen = among === undefined ? hooks : hooks.filter(({ id }) => among.includes(id))
+      const asked = await askAll(chosen, { ...options, point, asking, open })
       // What they have emitted is stored before what is decided.
       await (await opened)?.waitForWork()
       return asked
@@ -304,8 +309,8 @@ async function askAll<Point extends DecidingPoint, Answer>(
     const end: HookRun['end'] =
       failure === null
         ? {
-            ...{ kind: 'completed', isStopped: false, isChanged: false, added: [] },
-            decision: answer === null ? 'none' : asking.decisionOf(answer),
+            ...{ kind: 'completed', isStopped: false, added: [] },
+            ...(answer === null ? SAYS_NOTHING : asking.describe(answer)),
           }
         : { kind: 'failed', failure, isClosed: asking.failsClosed }
     const run = { hook: hook.id, point, scope, timeout, duration, end }
@@ -317,6 +322,8 @@ async function askAll<Point extends DecidingPoint, Answer>(
   }
   return answers
 }
+
+const SAYS_NOTHING = { decision: 'none', isChanged: false } as const
 
 interface AskedHook<Answer> {
   readonly answer: Answer | null
@@ -333,11 +340,15 @@ async function askHook<Point extends DecidingPoint, Answer>(
   const { state, redactor } = await open()
   const outcome = await callHook<Point, Answer | null>({
     ...{ hook, state, value: null, isReader: true },
-    use: { call: asking.call, accept: (answer) => asking.accept(answer, id), interruptible: true },
+    use: {
+      call: asking.call,
+      // T5: what they say is stored, and a model may read it.
+      accept: (answer) => asking.accept(redactor.redactJson(answer), id),
+      interruptible: true,
+    },
   })
   const { duration } = outcome
-  // T5: what they say is stored, and a model may read it.
-  if (outcome.kind === 'taken') return { answer: redactor.redactJson(outcome.value), failure: null, duration }
+  if (outcome.kind === 'taken') return { answer: outcome.value, failure: null, duration }
   const { code } = outcome.failure
   const failure = { code, error: redactor.redactThrown(outcome.failure.error) }
   return { answer: asking.onFailure(id), failure, duration }

@@ -115,7 +115,7 @@ function askEach(batch: HookBatch, ending: RunEnding) {
     call: (execute, state) => execute(state, { ...ending }),
     accept: readAnswer,
     onFailure: () => null,
-    decisionOf: () => 'continue',
+    describe: () => ({ decision: 'continue', isChanged: false }),
     failsClosed: false,
     ends: (answer) => answer !== null,
   })

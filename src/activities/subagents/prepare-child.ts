@@ -36,7 +36,7 @@ import { commitDenial, commitResult } from '../tool/commit-result.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { permitOfName } from '../tool/permit.js'
-import type { Permit } from '../tool/permit.js'
+import type { Permit } from '../tool/judge-permit.js'
 import type { Redactor } from '../variables/redactor.js'
 import { capabilitiesOfAgent, isAnyAgentProtected, planChildren, instanceCapProblem } from './child-plan.js'
 

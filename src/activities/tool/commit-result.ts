@@ -304,7 +304,7 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
   const { threadId, callId: toolCallId, run, step, side } = input
   const toolStatus = result.outcome === 'succeeded' ? 'success' : 'error'
   const { attachments, subagentId } = result
-  const content = withPersonsPart(row, result.content)
+  const content = withOthersPart(row, result.content)
   const { parentId, depth } = holder
   const what = { toolCallId, name: row.name, content, toolStatus, attachments } as const
   const common = { threadId, ...what, parentId, depth, run, step, side }
@@ -313,13 +313,15 @@ function resultRow({ input, row, holder, now }: HeldCall, result: CallResult, id
 
 const LONGEST_SHOWN = 2_000
 
-/** Says what a person did to the call: models would take the result for one of the arguments that they wrote, or of the tool. */
-function withPersonsPart({ decision, arguments: args }: ToolCallRecord, content: string): string {
+/** Says what a person or a hook did to the call: models would take the result for one of the arguments that they wrote, or of the tool. */
+function withOthersPart({ decision, arguments: args }: ToolCallRecord, content: string): string {
   if (decision?.answered === true) return `A person answered in the place of this tool:\n\n${content}`
-  if (decision?.changed !== true) return content
+  const isOfPerson = decision?.changed === true
+  if (!isOfPerson && decision?.changedBy === undefined) return content
   const text = JSON.stringify(redactFields(JSON.parse(args) as JsonValue))
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
-  return `A person changed the arguments of this call to ${shown}\n\n${content}`
+  const who = isOfPerson ? 'A person' : 'A rule of this application'
+  return `${who} changed the arguments of this call to ${shown}\n\n${content}`
 }
 
 /**

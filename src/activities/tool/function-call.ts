@@ -116,12 +116,14 @@ export async function executeFunction(
     })
   }
   if (isEnded) return commitResult(store, call, externalEndResult(false), { hooks })
-  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args: parsed.args })
-  return countTokens(
-    dependencies,
-    input,
-    await runTool(dependencies, { ...calling, call, args: parsed.args }),
-  )
+  // The row has what the call began with: a hook may have given other arguments, also in an earlier attempt.
+  const isSame = call.row.arguments === given.arguments
+  const begunWith = isSame ? parsed : parseToolArguments(tool, call.row.arguments)
+  if (!begunWith.ok)
+    return commitResult(store, call, failureResult(begunWith.problem, 'invalid_arguments'), { hooks })
+  const { args } = begunWith
+  if (remote !== undefined) return sendRemote(dependencies, { ...calling, call, remote, args })
+  return countTokens(dependencies, input, await runTool(dependencies, { ...calling, call, args }))
 }
 
 interface Refused {

@@ -30,7 +30,7 @@ import { resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import { decidePermission } from './permission.js'
 import type { Denied } from './permission.js'
-import type { Permit } from './permit.js'
+import type { Permit } from './judge-permit.js'
 
 /** A call that this attempt holds (`operation.ts`). */
 export interface HeldCall {
@@ -153,7 +153,7 @@ function mustCharge(
 
 type Permission = Awaited<ReturnType<typeof decidePermission>>
 
-/** The row of a call as its decision leaves it: a person may have given other arguments. */
+/** The row of a call as its decision leaves it: a hook or a person may have given other arguments. */
 function decidedRow(
   row: ToolCallRecord,
   { decision, ...permission }: Extract<Permission, { readonly decision: unknown }>,
@@ -163,7 +163,7 @@ function decidedRow(
     ...row,
     // The second half of a call is decided about with its first one.
     decision: row.started_at === null ? (decision ?? row.decision) : row.decision,
-    arguments: given === undefined ? row.arguments : JSON.stringify(given),
+    arguments: given ?? row.arguments,
   }
 }
 
@@ -182,7 +182,7 @@ async function startCall(
   const { thread, found, row, opening } = entered
   const { threadId, callId } = input
   const now = microseconds(input)
-  const changed = given === undefined ? {} : { arguments: JSON.stringify(given) }
+  const changed = given === undefined ? {} : { arguments: given }
   await startToolCall(tx, { threadId, callId, now, decision, ...changed })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const opens = found.id === callId

@@ -17,6 +17,7 @@ import { traitsOfStart } from '../../policy/action.js'
 import type { ActionTraits } from '../../policy/action.js'
 import { TOOL_ASKS } from '../../policy/judge.js'
 import type { Opinion, PermissionDecision } from '../../policy/judge.js'
+import type { ParseArguments } from '../hooks/deciding-hooks.js'
 import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'
@@ -53,12 +54,17 @@ interface CallInPlace {
   readonly name: string
   readonly traits: ActionTraits
   readonly args: Record<string, unknown>
-  /** Of the tool's own check. */
-  readonly opinion: Opinion | null
+  /** Of a function: checks other arguments. Those of a prompt stay as they are. */
+  readonly parse?: ParseArguments
+  /** The tool's own check. */
+  readonly check: (args: Record<string, unknown>) => Promise<Opinion | null>
 }
 
-/** Decides about a call in place. Nobody can be asked: the call does not wait. */
-type DecideInPlace = (call: CallInPlace) => Promise<PermissionDecision>
+/** Decides about a call in place, and with which arguments it goes on. Nobody can be asked: the call does not wait. */
+type DecideInPlace = (call: CallInPlace) => Promise<{
+  readonly decision: PermissionDecision['decision']
+  readonly args: Record<string, unknown>
+}>
 
 /** Every problem of the call becomes an error result; the function never throws. */
 type CallNamed = (
@@ -97,7 +103,7 @@ export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedC
         made += 1
         const parsed = parseObject(text)
         const { decision } = await decide({
-          ...{ id: `${caller.id}_i${made}`, kind: 'prompt', name, opinion: null },
+          ...{ id: `${caller.id}_i${made}`, kind: 'prompt', name, check: async () => null },
           ...{ traits: traitsOfStart(named.prompt.capabilities), args: parsed.ok ? parsed.args : {} },
         })
         return decision === 'allowed' ? runPrompt(named.prompt, text, place, depth) : REFUSALS[decision](name)
@@ -138,14 +144,16 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
   const call = { id, attempt: 1, idempotencyKey: idempotencyKeyOf(threadId, id) }
   // The signal of the caller's state serves both; nothing waits for an answer after the timeout.
   const abort = new AbortController()
-  // The tool's own schema has parsed the arguments.
-  const args = parsed.args as never
   const work = async (): Promise<unknown> => {
-    const opinion = await opinionOf(tool, state, args)
-    const { decision } = await decide({ id, kind: 'tool', name, traits: tool, args: parsed.args, opinion })
+    const { decision, args } = await decide({
+      ...{ id, kind: 'tool', name, traits: tool, args: parsed.args },
+      parse: (other) => parseToolArguments(tool, other),
+      check: (judged) => opinionOf(tool, state, judged as never),
+    })
     // Its caller has an answer by now, and reads that it was stopped or came too late.
     if (signal.aborted || abort.signal.aborted) return REFUSED.denied
-    return decision === 'allowed' ? toResult(await tool.execute(state, args, call)) : REFUSED[decision]
+    // The tool's own schema has parsed the arguments.
+    return decision === 'allowed' ? toResult(await tool.execute(state, args as never, call)) : REFUSED[decision]
   }
   const ended = await runBounded(work, { timeout, signal, abort })
   switch (ended.kind) {

@@ -35,8 +35,8 @@ import { readStoredAnswer, requestApproval, resolveRequest } from './approval-re
 import type { CallResponse } from './approval-request.js'
 import { ERROR_PREFIX, outcomeResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
-import { judgePermit } from './permit.js'
-import type { Permit } from './permit.js'
+import { judgePermit } from './judge-permit.js'
+import type { Permit } from './judge-permit.js'
 
 /** Whether a call may begin. */
 type Permission =
@@ -45,8 +45,8 @@ type Permission =
       /** Null: an earlier attempt has begun the call, and its row has the decision. */
       readonly decision: PermissionDecision | null
       readonly events: readonly Fact[]
-      /** Those that a person gave in the place of the model's. */
-      readonly arguments?: JsonObject
+      /** Those that a hook or a person gave in the place of the model's, as JSON. */
+      readonly arguments?: string
     }
   | { readonly kind: 'answered'; readonly answer: PendingAnswer }
   | Denied
@@ -57,6 +57,8 @@ export interface Denied {
   readonly operation: OperationRecord
   readonly decision: PermissionDecision
   readonly result: CallResult
+  /** Those that a hook gave in the place of the model's, as JSON. */
+  readonly arguments?: string
   /** What a person answered in the tool's place, before validation. */
   readonly given?: JsonObject
   /** Of the hooks that were asked, where the denial is stored with its result only. */
@@ -103,15 +105,20 @@ const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
 
 async function decideAnew(tx: Writer, entered: EnteredCall, permit: Permit | null): Promise<Permission> {
   if (permit === null) return ALLOWED
-  const { input, row, thread } = entered
-  const decision = await judgePermit(tx, permit, { input, row, permissions: thread.permissions })
+  const { input, thread } = entered
+  const { changed } = permit
+  const row = changed === null ? entered.row : { ...entered.row, arguments: changed.text }
+  const judged = await judgePermit(tx, permit, { input, row, permissions: thread.permissions })
+  const decision = changed === null ? judged : { ...judged, changedBy: changed.by }
   switch (decision.decision) {
-    case 'allowed':
-      return { kind: 'granted', decision, events: await evaluationFacts(tx, input, { permit, decision }) }
+    case 'allowed': {
+      const events = await evaluationFacts(tx, input, { permit, decision })
+      return { kind: 'granted', decision, events, ...(changed !== null && { arguments: changed.text }) }
+    }
     case 'asked':
-      return ask(tx, entered, { permit, decision, number: 1 })
+      return ask(tx, { ...entered, row }, { permit, decision, number: 1 })
     case 'denied':
-      return deny(tx, entered, { permit, decision })
+      return deny(tx, { ...entered, row }, { permit, decision })
   }
 }
 
@@ -126,7 +133,8 @@ async function deny(
   await holdBack(tx, entered, { ...judged, events: [] })
   const held = await findOperation(tx, row.thread_id, found.id)
   if (held === null) throw new Error(`Expected the operation ${found.id}, found none.`)
-  return { kind: 'denied', operation: held, decision, result: refusalResult(decision, row) }
+  const result = refusalResult(decision, row)
+  return { kind: 'denied', operation: held, decision, result, arguments: row.arguments }
 }
 
 type StoredAnswer = NonNullable<Awaited<ReturnType<typeof readStoredAnswer>>>
@@ -168,7 +176,7 @@ async function decideByAnswer(
       return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }
   // The event of the answered request says what a person decided.
-  const changed = answered.arguments === undefined ? {} : { arguments: answered.arguments }
+  const changed = answered.arguments === undefined ? {} : { arguments: JSON.stringify(answered.arguments) }
   return { kind: 'granted', decision, events: await hooked(), ...changed }
 }
 
@@ -282,7 +290,8 @@ async function holdBack(
   // The result of a denial follows in another transaction, which must not store them again.
   const detail = decision.decision === 'denied' ? digestFacts(facts) : null
   await postpone(tx, found, { kind: 'tool', place: { run, step }, now, detail })
-  await recordDecision(tx, { threadId, callId, decision })
+  const changed = permit.changed === null ? {} : { arguments: permit.changed.text }
+  await recordDecision(tx, { threadId, callId, decision, ...changed })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
   const events = [
     ...facts,

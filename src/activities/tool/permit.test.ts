@@ -4,7 +4,8 @@ import { withStore } from '../../../test/support/temporary-store.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Permissions } from '../../policy/permissions.js'
 import { withoutHooks } from '../hooks/hook-batch.js'
-import { judgeInPlace, judgePermit, permitOfTool } from './permit.js'
+import { judgePermit } from './judge-permit.js'
+import { judgeInPlace, permitOfTool } from './permit.js'
 
 const IN_PLACE = {
   ...{ content: null, name: 'refund', args: {}, traits: { capabilities: ['a'] }, permissions: { rules: [] } },
@@ -20,7 +21,7 @@ test('a call in place is judged by the rules of the worker and the check of its 
   const opinion = { source: 'tool', effect: 'require_approval' } as const
   await withStore(async (store) => {
     const judged = (permissions: Permissions, given: typeof opinion | null) =>
-      judgeInPlace({ permissions, store } as never, { ...IN_PLACE, opinion: given })
+      judgeInPlace({ permissions, store } as never, { ...IN_PLACE, check: async () => given })
     expect(await judged({ a: 'deny' }, opinion)).toMatchObject({ decision: 'denied', source: 'worker' })
     expect(await judged({ a: 'allow' }, opinion)).toMatchObject({ decision: 'asked', source: 'tool' })
     expect(await judged({}, null)).toMatchObject({ decision: 'allowed', source: 'default' })
@@ -82,6 +83,7 @@ test('grants are read only where one could answer', async () => {
   }
   const permit = {
     hookFacts: null,
+    changed: null,
     traits: {},
     rules: [],
     opinions: [],

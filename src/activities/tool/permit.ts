@@ -1,13 +1,14 @@
 /**
- * What is known about a call before the transaction that decides about it: the rules that may apply, and the opinions of code.
+ * What the sources say about a call before the transaction that decides about it: the rules that may apply, and the opinions of code.
  * Owns: the checks of tools and the worker's policy function, what counts where they give no answer, and when hooks are asked.
- * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`policy/judge.ts`), and the transaction that decides (`permission.ts`).
+ * Does not own: hooks (`hooks/deciding-hooks.ts`), how the sources combine (`judge-permit.ts`), and the transaction that decides (`permission.ts`).
+ * Invariant: hooks that change the arguments come first, so that all other sources judge those with which the call would begin.
  */
 import { CALL_POINTS } from '../../definitions/hook.js'
 import type { JudgedCall as HookedCall } from '../../definitions/hook.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { toInputSchema } from '../../definitions/plan/argument-schema.js'
-import { parseObject } from '../../definitions/plan/tool-arguments.js'
+import { parseObject, parseToolArguments } from '../../definitions/plan/tool-arguments.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { traitsOfStart } from '../../policy/action.js'
@@ -15,61 +16,49 @@ import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../polic
 import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
 import type { ApprovalRule } from '../../policy/approval.js'
 import type { Question } from '../../policy/approval-detail.js'
-import { definedRules, judgeForThread, looksAtFailures, TOOL_ASKS } from '../../policy/judge.js'
+import { definedRules, judgeForThread, looksAtFailures, namedRules, TOOL_ASKS } from '../../policy/judge.js'
 import type { Opinion, PermissionDecision, Sources, StoredPermissions } from '../../policy/judge.js'
 import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
-import { nowMicros, toMicros } from '../../protocol/time.js'
+import { nowMicros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { findGrant } from '../../store/calls/grants.js'
-import { argumentsOf, findToolCall, hasFailedCall } from '../../store/calls/tool-calls.js'
+import { findToolCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
-import { digestOf } from '../../store/digest.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { appendEvents } from '../../store/events.js'
-import type { Reader } from '../../store/store.js'
 import { findThread, findThreadForCall } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { askHooks } from '../hooks/deciding-hooks.js'
-import type { HookFacts } from '../hooks/deciding-hooks.js'
+import type { HookFacts, ParseArguments } from '../hooks/deciding-hooks.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
 import { argumentsToRun } from './approval-request.js'
 import { runBounded } from './bounded.js'
+import { judgePermit } from './judge-permit.js'
+import type { Permit } from './judge-permit.js'
 
 /** As long as a hook may take. If `needsApproval` hangs longer, a person is asked; if the policy does, the call is denied. */
 const CHECK_TIMEOUT = 30_000
-
-/** What the sources say about a call. */
-export interface Permit extends Sources {
-  /** The checks that gave no answer. */
-  readonly problems: readonly CheckProblem[]
-  /** What a person is shown who is asked. */
-  readonly question: () => Question
-  /** The facts of the hooks that were asked; null: none was. */
-  readonly hookFacts: HookFacts | null
-}
-
-interface CheckProblem {
-  readonly source: 'tool' | 'policy' | 'preview'
-  readonly thrown: Thrown
-}
 
 interface Asking {
   readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'> &
     Partial<Pick<ExecuteToolInput, 'response' | 'now'>>
   /** Null: no worker has the agent. */
-  readonly content: Pick<PlanContent, 'permissions'> | null
+  readonly content: Pick<PlanContent, 'permissions' | 'prompts'> | null
   readonly kind: ActionKind
   readonly name: string
+  /** The message that holds the call; null: none does. */
+  readonly messageId: string | null
   /** Of a function checked by its schema, of anything else as they were written. */
   readonly args: Record<string, unknown>
+  /** Of a function: checks other arguments. Those of anything else stay as they are. */
+  readonly parse?: ParseArguments
   readonly traits: ActionTraits & { readonly approval?: ApprovalRule }
   readonly signal: AbortSignal
   readonly hooks: HookBatch
@@ -101,15 +90,24 @@ export async function permitOfTool(
   // The code of a remote tool is not run here, so that it may be sent all the same.
   const isEnded = asking.input.failed === true && traits.remote === undefined
   if (!isWaiting && (operation !== null || isEnded)) return null
-  const own = isWaiting ? NO_OPINION : await opinionOfTool(dependencies, asking)
   const isRemote = traits.remote !== undefined
-  const called = { kind: 'tool', name: asking.row.name, traits, isRemote, isWaiting } as const
-  const permit = await permitOf(dependencies, { ...asking, ...called }, own)
+  const { name, message_id: messageId } = asking.row
+  const parse: ParseArguments = (text) => parseToolArguments(traits, text)
+  const called = { ...asking, kind: 'tool', name, messageId, traits, parse, isRemote, isWaiting } as const
+  const permit = await permitOf(dependencies, called, async (args) =>
+    isWaiting ? NO_OPINION : opinionOfTool(dependencies, { ...asking, args }),
+  )
   const known: Permit = {
     ...permit,
     question: () => ({ ...permit.question(), ...describeTool(traits) }),
   }
-  return isWaiting || traits.preview === undefined ? known : withPreview(dependencies, asking, known)
+  if (isWaiting || traits.preview === undefined) return known
+  return withPreview(dependencies, { ...asking, ...withChanges(asking, known) }, known)
+}
+
+/** The call with the arguments that hooks gave. */
+function withChanges({ row, args }: Pick<AskingForTool, 'row' | 'args'>, { changed }: Permit) {
+  return changed === null ? { row, args } : { row: { ...row, arguments: changed.text }, args: changed.args }
 }
 
 function describeTool({ description, args }: ToolDefinition): Pick<Question, 'description' | 'schema'> {
@@ -147,7 +145,7 @@ async function withPreview(
 /** Undefined: none is demanded; null: no definition of what is called is there. */
 type Demanded = readonly string[] | undefined | null
 
-interface CalledName extends Omit<Asking, 'name' | 'args' | 'traits' | 'signal' | 'isRemote' | 'isWaiting'> {
+interface CalledName extends Pick<Asking, 'input' | 'content' | 'kind' | 'hooks'> {
   /** The authority that the called agent or prompt demands, by the arguments of the call. */
   readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
@@ -176,15 +174,21 @@ export async function permitOfName(
   const { args } = parsed
   const capabilities = await capabilitiesOf(args, row.name)
   const traits = traitsOfStart(capabilities ?? [])
-  const named = { ...asking, name: row.name, args, traits, signal: currentSignal(), isWaiting }
-  return permitOf(dependencies, named, capabilities === null ? MISSING : NO_OPINION)
+  const { name, message_id: messageId } = row
+  const named = { ...asking, name, messageId, args, traits, signal: currentSignal(), isWaiting }
+  return permitOf(dependencies, named, () => (capabilities === null ? MISSING : NO_OPINION))
 }
 
-interface AskingInPlace extends Asking {
+interface AskingInPlace extends Omit<Asking, 'messageId'> {
   /** As the call around it found them. */
   readonly permissions: StoredPermissions
-  /** Of the tool's own check. */
-  readonly opinion: Opinion | null
+  /** The tool's own check. */
+  readonly check: (args: Record<string, unknown>) => Promise<Opinion | null>
+}
+
+interface JudgedInPlace extends PermissionDecision {
+  /** Those with which it goes on. */
+  readonly args: Record<string, unknown>
 }
 
 /**
@@ -193,16 +197,22 @@ interface AskingInPlace extends Asking {
  */
 export async function judgeInPlace(
   dependencies: ActivityDependencies,
-  { permissions, opinion, ...asking }: AskingInPlace,
-): Promise<PermissionDecision> {
+  { permissions, check, ...asked }: AskingInPlace,
+): Promise<JudgedInPlace> {
   const { store } = dependencies
-  const permit = await permitOf(dependencies, asking, { opinion, problems: [] })
-  const { hookFacts } = permit
+  const asking = { ...asked, messageId: null }
+  const permit = await permitOf(dependencies, asking, async (args) => ({
+    opinion: await check(args),
+    problems: [],
+  }))
+  const { hookFacts, changed } = permit
+  const args = changed?.args ?? asking.args
   const { threadId } = asking.input
   const now = nowMicros()
   if (hookFacts !== null)
     await store.write(async (tx) => appendEvents(tx, { threadId, events: await hookFacts(tx), now }))
-  return judgeBeforehand(dependencies, asking, { permit, permissions })
+  const judged = await judgeBeforehand(dependencies, { ...asking, args }, { permit, permissions })
+  return { ...judged, args }
 }
 
 interface Beforehand {
@@ -234,114 +244,120 @@ function textOf(args: Record<string, unknown>): string {
   }
 }
 
-interface JudgedCall {
-  readonly input: Pick<ExecuteToolInput, 'threadId' | 'run' | 'now'>
-  readonly row: Pick<ToolCallRecord, 'name' | 'arguments'>
-  /** Those that the store has. */
-  readonly permissions: StoredPermissions
-}
+/** What is called itself says about the call. */
+type OwnCheck = (args: Record<string, unknown>) => Checked | Promise<Checked>
 
-/** Decides about a call. Grants are read only where one could answer. */
-export async function judgePermit(
-  db: Reader,
-  permit: Permit,
-  { input: { threadId, run, now }, row, permissions }: JudgedCall,
-): Promise<PermissionDecision> {
-  // The row of a queued call has no run yet.
-  const called = { thread_id: threadId, run, name: row.name }
-  const hasFailed = looksAtFailures(permit, permissions) && (await hasFailedCall(db, called))
-  const decision = judgeForThread(permit, permissions, { hasFailed })
-  if (decision.decision === 'allowed') return decision
-  const granted = judgeForThread(permit, permissions, { hasFailed, grant: '' })
-  if (granted.decision !== 'allowed') return decision
-  const owner = await findThread(db, threadId)
-  if (owner === null) return decision
-  const { capabilities = [] } = permit.traits
-  const argumentsDigest = digestOf(argumentsOf(row))
-  const { approval } = permit.question()
-  // A call may begin long after its activity was scheduled.
-  const at = toMicros(Math.max(now, Date.now()))
-  const call = { toolName: row.name, capabilities, argumentsDigest, approval, now: at }
-  const grant = await findGrant(db, owner, call)
-  return grant === null ? decision : { ...granted, grantId: grant.id }
-}
-
-/** What rules, the worker's policy function and hooks say about a call; `own`: of what is called itself. */
-async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: Checked): Promise<Permit> {
+/**
+ * What rules, the worker's policy function and hooks say about a call. The hooks before a call come first: all others judge the arguments
+ * that they leave. A call that waits is judged again by them once there is an answer, which may have other arguments.
+ */
+async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: OwnCheck): Promise<Permit> {
   const { permissions, permissionMode: mode, policy, store } = dependencies
-  const { content, traits, hooks, input, kind, args } = asking
+  const { content, traits, hooks, input, kind, isWaiting = false } = asking
   const rules = definedRules(permissions, content?.permissions)
-  const asksCode = policy !== undefined || hooks.decides(...CALL_POINTS)
-  const thread = asksCode ? await store.read((db) => findThread(db, input.threadId)) : null
+  const decides = hooks.decides(...CALL_POINTS) && !(isWaiting && input.response == null)
+  const [thread, stored] =
+    policy !== undefined || decides
+      ? await store.read((db) =>
+          Promise.all([findThread(db, input.threadId), decides ? findThreadForCall(db, input) : null]),
+        )
+      : [null, null]
   // Without a row the transaction that would begin the call finds the same.
-  const judged = thread === null ? NO_OPINION : await opinionOfPolicy(policy, asking, thread)
+  const hooking = stored === null ? null : { rules, mode, stored: stored.permissions }
+  const said = hooking === null ? null : await askBeforeCall(asking, hooking)
+  const called = said?.changed == null ? asking : { ...asking, args: said.changed.args }
+  const checked = await own(called.args)
+  const judged = thread === null ? NO_OPINION : await opinionOfPolicy(policy, called, thread)
   const rulesOfApproval = [dependencies.approval, traits.approval, judged.approval]
   const permit: Permit = {
-    ...{ traits, rules, mode, hookFacts: null },
-    opinions: [...opinionsIn(own), ...opinionsIn(judged)],
-    problems: [...own.problems, ...judged.problems],
+    ...{ traits, rules, mode, hookFacts: said?.facts ?? null, changed: said?.changed ?? null },
+    opinions: [
+      ...opinionsIn(checked),
+      ...opinionsIn(judged),
+      ...(said === null ? [] : opinionsOf(said, asking)),
+    ],
+    problems: [...checked.problems, ...judged.problems],
     question: () => ({
       kind,
-      arguments: args,
+      arguments: called.args,
       approval: combineApprovalRules(rulesOfApproval),
     }),
   }
-  return thread === null ? permit : withHooks(dependencies, { asking, thread, permit })
+  return hooking === null || said === null || said.isStopped || isWaiting
+    ? permit
+    : withStandIn(dependencies, called, { ...hooking, permit })
 }
 
-interface Hooked {
-  readonly asking: Asking
-  readonly thread: ThreadRecord
-  readonly permit: Permit
+interface Hooking extends Pick<Sources, 'rules' | 'mode'> {
+  readonly stored: StoredPermissions
 }
 
-/**
- * Adds what hooks say about the call, and what they answer where a person would be asked. A call that waits is judged again by the
- * first ones once there is an answer, which may have other arguments.
- */
-async function withHooks(
-  dependencies: ActivityDependencies,
-  { asking, thread: { permissions }, permit }: Hooked,
-): Promise<Permit> {
-  const { hooks, input, isWaiting = false } = asking
-  if (!hooks.decides(...CALL_POINTS) || (isWaiting && input.response == null)) return permit
-  const { mode = dependencies.permissionMode ?? 'default', interactive = true } = permissions ?? {}
-  const about = (): HookedCall => {
-    return { ...actionOf(asking), run: input.run, step: input.step, mode, interactive }
+type HookVerdict = Awaited<ReturnType<typeof askHooks>>
+
+/** Asks the hooks before a call, which may change its arguments unless a person has approved them. */
+function askBeforeCall(asking: Asking, hooking: Hooking): Promise<HookVerdict> {
+  const { hooks, args, parse = asTheyAre, isWaiting = false } = asking
+  return askHooks(hooks, {
+    ...{ point: 'before_tool_call', args, parse, mayChange: asking.parse !== undefined && !isWaiting },
+    call: (execute, state, now) => execute(state, describeCall(asking, { ...hooking, state, args: now })),
+  })
+}
+
+const asTheyAre: ParseArguments = (text) => parseObject(text)
+
+interface Described extends Hooking {
+  readonly state: ThreadState
+  readonly args: Record<string, unknown>
+}
+
+/** The call, as hooks that decide about it see it. */
+function describeCall(asking: Asking, { state, args, rules, mode: ofWorker, stored }: Described): HookedCall {
+  const { input, content, traits, messageId } = asking
+  const { threadId, agent, run, step } = input
+  const { mode = ofWorker ?? 'default', interactive = true } = stored
+  const prompt = state.execution?.promptPath.at(-1) ?? null
+  const model = prompt === null ? null : (content?.prompts[prompt]?.model ?? null)
+  return {
+    ...actionOf({ ...asking, args }),
+    ...{ threadId, agent, run, step, messageId, prompt, model, mode, interactive },
+    rules: namedRules([...rules, ...stored.rules], traits),
+    ...{ sandbox: 'unavailable', workspace: 'unavailable' },
   }
-  const said = await askHooks(hooks, 'before_tool_call', (execute, state) => execute(state, about()))
-  const opinions = [...permit.opinions, ...opinionsOf(said, asking)]
-  const judged = { ...permit, opinions, hookFacts: said.facts }
-  if (said.isStopped || isWaiting || !hooks.decides('before_permission_request')) return judged
-  const stored = await dependencies.store.read((db) => findThreadForCall(db, input))
-  if (stored === null) return judged
-  const { permissions: found } = stored
-  const decision = await judgeBeforehand(dependencies, asking, { permit: judged, permissions: found })
-  if (decision.decision !== 'asked') return judged
+}
+
+/** Adds what hooks answer where a person would be asked. */
+async function withStandIn(
+  dependencies: ActivityDependencies,
+  asking: Asking,
+  { permit, ...hooking }: Hooking & { readonly permit: Permit },
+): Promise<Permit> {
+  const { hooks, args } = asking
+  if (!hooks.decides('before_permission_request')) return permit
+  const decision = await judgeBeforehand(dependencies, asking, { permit, permissions: hooking.stored })
+  if (decision.decision !== 'asked') return permit
   const { source, reason, rules } = decision
   const because = {
     source,
     ...(reason === undefined ? {} : { reason }),
     ...(rules === undefined ? {} : { rules }),
   }
-  const answered = await askHooks(hooks, 'before_permission_request', (execute, state) =>
-    execute(state, about(), because),
-  )
+  const answered = await askHooks(hooks, {
+    ...{ point: 'before_permission_request', args, parse: asTheyAre, mayChange: false },
+    call: (execute, state) => execute(state, describeCall(asking, { ...hooking, state, args }), because),
+  })
   const [standIn = null] = opinionsOf(answered, asking)
-  const hookFacts: HookFacts = async (tx) => [...(await said.facts(tx)), ...(await answered.facts(tx))]
-  return { ...judged, standIn, hookFacts }
+  const { hookFacts: before } = permit
+  const hookFacts: HookFacts = async (tx) => [...((await before?.(tx)) ?? []), ...(await answered.facts(tx))]
+  return { ...permit, standIn, hookFacts }
 }
 
-function opinionsOf(
-  { opinions, isStopped }: Awaited<ReturnType<typeof askHooks>>,
-  asking: Asking,
-): readonly Opinion[] {
+function opinionsOf({ opinions, isStopped }: HookVerdict, asking: Asking): readonly Opinion[] {
   return isStopped ? opinionsIn(atStop('hook', asking)) : opinions
 }
 
 interface Checked {
   readonly opinion: Opinion | null
-  readonly problems: readonly CheckProblem[]
+  readonly problems: Permit['problems']
   /** For the approval that it demands. */
   readonly approval?: ApprovalRule
 }

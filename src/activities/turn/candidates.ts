@@ -19,6 +19,8 @@ import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Routing } from '../../protocol/event-codes.js'
+import type { JsonValue } from '../../protocol/values.js'
+import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
@@ -304,7 +306,16 @@ function contextFacts(step: ModelStep, next: NextRequest, first: boolean): reado
   const resolved = manifestFact(step, next)
   if (!first || step.resumed || step.input.frame !== null) return [resolved]
   const phases = stepScope(step.input)
-  return [phaseFact(2, phases), resolved, phaseFact(3, phases)]
+  return [phaseFact(2, phases), ...catalogFacts(step), resolved, phaseFact(3, phases)]
+}
+
+/** The tools that a run offers, in its first step: prompts and arguments of subagents that are asked for before have tools of their own. */
+function catalogFacts({ input, prompt }: ModelStep): readonly Fact[] {
+  if (input.step > 1) return []
+  const tools = prompt.tools.map(({ name }) => name)
+  const digest = digestOf(prompt.tools as unknown as JsonValue)
+  const catalog = { agent: input.agent, prompt: prompt.name, count: tools.length, tools, digest }
+  return [fact('tool.catalog.resolved', catalog, stepScope(input))]
 }
 
 function manifestFact({ input, scope }: ModelStep, { model, provider, built }: NextRequest): Fact {

@@ -26,7 +26,7 @@ import { subpromptOf } from '../tool/frame-report.js'
 import { beginCall } from '../tool/held-call.js'
 import type { HeldCall } from '../tool/held-call.js'
 import { permitOfName } from '../tool/permit.js'
-import type { Permit } from '../tool/permit.js'
+import type { Permit } from '../tool/judge-permit.js'
 import { readMappedPaths, readMappedText } from '../tool/tool-values.js'
 
 /** The input of a prompt tool's nested step. */

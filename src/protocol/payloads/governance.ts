@@ -95,3 +95,17 @@ export type HookDecision =
   | 'deny'
   /** The run goes on. */
   | 'continue'
+
+/** The tools that a prompt offers to its model. */
+export interface ToolCatalog {
+  /** The agent. */
+  readonly agent: string
+  /** The prompt that offers them. */
+  readonly prompt: string
+  /** How many there are. */
+  readonly count: number
+  /** Their names, in the order in which the model is shown them. */
+  readonly tools: readonly string[]
+  /** A digest of their names, descriptions and schemas: two catalogs are equal if and only if their digests are. */
+  readonly digest: string
+}

@@ -287,12 +287,13 @@ function invokeInPlace({ registry, store, thread, signal }: Invoking): InvokeToo
   const call = createNamedCalls({
     registry,
     caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
-    decide: async ({ traits, opinion }) => {
+    decide: async ({ traits, args, check }) => {
       const unknown = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
+      const opinion = await check(args)
       const opinions = [...(opinion === null ? [] : [opinion]), ...(isKnown ? [] : [unknown])]
       const found = await store.read((db) => findThreadForCall(db, { threadId, run: OUTSIDE_OF_RUNS }))
-      if (found === null) return { decision: 'denied', source: 'thread' }
-      return judgeForThread({ traits, rules, opinions, mode: undefined }, found.permissions)
+      if (found === null) return { decision: 'denied', args }
+      return { ...judgeForThread({ traits, rules, opinions, mode: undefined }, found.permissions), args }
     },
     runPrompt: async ({ name }) =>
       errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),

@@ -112,7 +112,7 @@ interface StartedToolCall {
   readonly now: Micros
   /** Null: the row has it. */
   readonly decision: PermissionDecision | null
-  /** Those that a person gave; the message keeps what the model wrote. */
+  /** Those that a hook or a person gave; the message keeps what the model wrote. */
   readonly arguments?: string
 }
 
@@ -134,16 +134,18 @@ interface DecidedToolCall {
   readonly threadId: string
   readonly callId: string
   readonly decision: PermissionDecision
+  /** Those that hooks gave. @default they stay as they are */
+  readonly arguments?: string
 }
 
 /** Records the decision about a call that does not begin, or not yet. */
 export async function recordDecision(
   tx: Writer,
-  { threadId, callId, decision }: DecidedToolCall,
+  { threadId, callId, ...decided }: DecidedToolCall,
 ): Promise<void> {
   await tx
     .updateTable('tool_calls')
-    .set(codec.toRow({ decision }))
+    .set(codec.toRow(decided))
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .execute()
