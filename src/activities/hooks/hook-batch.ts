@@ -89,6 +89,9 @@ interface Asked<Answer> {
 /** Writes the transaction's own row. `moved`: attachments that the commit put at another path. */
 type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
+/** The failure that ended a chain, and whose it is. */
+export type EndingFailure = HookFailure & { readonly hook: string }
+
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean
   /** Whether hooks of these points are listed, also such that this worker lacks. */
@@ -106,7 +109,7 @@ export interface HookBatch {
     point: Point,
     value: Value,
     chain: Chain<Point, Value>,
-  ): Promise<{ readonly value: Value; readonly failure: HookFailure | null }>
+  ): Promise<{ readonly value: Value; readonly failure: EndingFailure | null }>
   /** The messages that the hooks have injected so far. */
   readonly injected: readonly Message[]
   /** The state that the hooks share. */
@@ -215,7 +218,7 @@ async function runChain<Point extends HookPoint, Value>(
   hooks: readonly HookDefinition<Point>[],
   { chain, runs, injected, scope, open }: RunChain<Point, Value>,
   value: Value,
-): Promise<{ readonly value: Value; readonly failure: HookFailure | null }> {
+): Promise<{ readonly value: Value; readonly failure: EndingFailure | null }> {
   const { messageId } = chain
   const about = messageId === undefined ? scope : { ...scope, messageId }
   let current = value
@@ -234,7 +237,7 @@ async function runChain<Point extends HookPoint, Value>(
       const failure = { code, error: redactor.redactThrown(error) }
       const isClosed = chain.endsWith?.(failure) === true
       runs.push({ ...run, end: { kind: 'failed', failure, isClosed } })
-      if (isClosed) return { value: current, failure }
+      if (isClosed) return { value: current, failure: { ...failure, hook: hook.id } }
       continue
     }
     const { isStopped } = outcome

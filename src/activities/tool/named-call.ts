@@ -153,7 +153,9 @@ async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Pro
     // Its caller has an answer by now, and reads that it was stopped or came too late.
     if (signal.aborted || abort.signal.aborted) return REFUSED.denied
     // The tool's own schema has parsed the arguments.
-    return decision === 'allowed' ? toResult(await tool.execute(state, args as never, call)) : REFUSED[decision]
+    return decision === 'allowed'
+      ? toResult(await tool.execute(state, args as never, call))
+      : REFUSED[decision]
   }
   const ended = await runBounded(work, { timeout, signal, abort })
   switch (ended.kind) {
