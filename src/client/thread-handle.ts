@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client'
 import type { Caller } from '../policy/approval.js'
 import type { Registry } from '../definitions/known-definitions.js'
-import type { ToolInput, ToolName } from '../definitions/registry.js'
+import type { RunOutput, ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { runIdOf } from '../protocol/ids.js'
@@ -165,7 +165,7 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   /** Which model it calls and why, and the limits, budgets and costs of that, from the store. @throws ThreadNotFoundError */
   routing(): Promise<RoutingSummary>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
-  waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult>
+  waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult<RunOutput<R>>>
 }
 
 export interface RespondOptions {
@@ -239,7 +239,9 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     budget: () => readThreadBudget(context, threadId),
     usage: (options = {}) => readUsage(context, threadId, options),
     routing: () => readThreadRouting(context, threadId),
-    waitUntilIdle: (options = {}) => waitUntilIdle(context, threadId, options),
+    // A worker has checked the output by the schema of the agent, whose type it has.
+    waitUntilIdle: (options = {}) =>
+      waitUntilIdle(context, threadId, options) as Promise<RunResult<RunOutput<R>>>,
     ...createThreadFiles(context, threadId),
   }
 }

@@ -2,6 +2,7 @@ import type { ActionTraits } from '../policy/action.js'
 import type { Budget } from '../policy/budget.js'
 import type { Permissions } from '../policy/permissions.js'
 import type { RunAhead } from '../protocol/plan.js'
+import type { ArgumentSchema } from './plan/argument-schema.js'
 
 /** A tool that ends the session: its name, or its name and the arguments that carry the payload. */
 export type SessionToolBinding<Tool extends string = string> =
@@ -85,6 +86,11 @@ export interface AgentDefinition<
   readonly permissions?: Permissions
   /** What each of its runs may use; worker and thread can only lower a limit. */
   readonly budget?: Budget
+  /**
+   * The form of the answer that ends a run: an object of zod, of another Standard Schema, or `jsonSchema()` of the AI SDK. An answer that
+   * does not fit is asked for again, three times; then the run ends with reason `output_invalid`. Only for type `ai_human`.
+   */
+  readonly output?: ArgumentSchema
   /** The authority that another agent needs to call this one, to send it a message, or to hand the thread over to it. */
   readonly capabilities?: ActionTraits['capabilities']
   readonly title?: string

@@ -36,7 +36,12 @@ export interface KnownDefinitions {
 }
 
 /** All definitions of a worker, checked. Lookups by an unknown name give `undefined`. */
-export interface Registry<Agents extends string = string, Models extends string = string, Tools = unknown> {
+export interface Registry<
+  Agents extends string = string,
+  Models extends string = string,
+  Tools = unknown,
+  Output = unknown,
+> {
   readonly agent: (name: string) => AgentDefinition | undefined
   readonly prompt: (name: string) => PromptDefinition | undefined
   readonly model: (name: string) => ModelDefinition | undefined
@@ -47,6 +52,8 @@ export interface Registry<Agents extends string = string, Models extends string 
   readonly names: () => RegistryNames<Agents, Models>
   /** The tools as they were passed to `registry()`: their types carry the arguments of each tool. */
   readonly tools: Tools
+  /** For the compiler only: what runs of its agents make. */
+  readonly output?: Output
   /** Things that are allowed but probably mistakes; workers log them. */
   readonly warnings: readonly string[]
 }

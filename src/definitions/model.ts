@@ -34,6 +34,10 @@ export interface ModelCapabilities {
   /** @deprecated write supportsImages */
   readonly vision?: boolean
   readonly supportsStreaming?: boolean
+  /**
+   * If false, the schema of an agent's `output` stands in its system text, for providers that take no schema, or none beside tools.
+   * @default true
+   */
   readonly supportsJsonMode?: boolean
   /** The provider's words for levels of reasoning from 0 to 100; null for a level without a word. */
   readonly reasoningLevels?: Readonly<Record<number, string | null>>

@@ -17,7 +17,7 @@ import type { Registry } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
 import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
-import type { Agent } from './short-form/agent.js'
+import type { Agent, OutputsOf } from './short-form/agent.js'
 import { expandAgents } from './short-form/expand.js'
 import type { ToolArguments, ToolDefinition } from './tool.js'
 
@@ -58,7 +58,7 @@ export function registry<
   readonly tools?: Tools
   readonly hooks?: Hooks
   readonly effects?: EffectRecord
-}): Registry<Agents[number]['name'], ModelNames<Agents, Models>, Tools> {
+}): Registry<Agents[number]['name'], ModelNames<Agents, Models>, Tools, OutputsOf<Agents>> {
   const expanded = expandAgents(definitions)
   const { problems, warnings } = checkDefinitions(expanded.definitions, expanded.unread)
   const all = [...expanded.problems, ...problems]
@@ -84,7 +84,7 @@ interface Definitions {
 
 type StandardDefinitions = Pick<Definitions, 'agents' | 'prompts' | 'models'> & Partial<Definitions>
 
-function createRegistry(definitions: Definitions, warnings: readonly string[]): Registry {
+function createRegistry(definitions: Definitions, warnings: readonly string[]): Omit<Registry, 'output'> {
   const agents = byName(definitions.agents.map(normalizeAgent))
   const prompts = byName(definitions.prompts)
   const models = byName(definitions.models.map(normalizeModel))
@@ -121,6 +121,9 @@ export type AgentName<R> = R extends Registry<infer Agents, string, unknown> ? A
 
 /** The models of a registry, by name. */
 export type ModelName<R> = R extends Registry<string, infer Models, unknown> ? Models : never
+
+/** The outputs of the agents of a registry. */
+export type RunOutput<R> = R extends { readonly output?: infer Output } ? Exclude<Output, undefined> : unknown
 
 /** The tools of a registry, by name. */
 export type ToolName<R> = R extends { readonly tools: infer Tools }

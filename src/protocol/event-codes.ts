@@ -345,6 +345,8 @@ export type WarningCode =
   | 'facts_dropped'
   /** Hooks have refused the end of a run three times, so it ended without them being asked again. */
   | 'end_refused_often'
+  /** The answers of a run did not fit the output of its agent, also after it was asked again three times. */
+  | 'output_invalid'
   /** An immediate subagent was not started. */
   | 'immediate_skipped'
   /** A signal with an invalid message was skipped; `message` names the problem. */

@@ -37,6 +37,8 @@ export type StopReason =
   | 'hook_blocked'
   /** A budget does not allow for more. */
   | 'budget_exceeded'
+  /** The answers did not fit the output of the agent. */
+  | 'output_invalid'
   | 'nothing_to_do'
   | 'model_failed'
   | 'definition_missing'

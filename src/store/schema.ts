@@ -204,10 +204,12 @@ interface RunsTable {
   usage: string | null
   /** JSON `{ outcome, message, attachments }` of a session end. */
   session: string | null
+  /** JSON: the newest answer that fitted the output of the agent; it is the run's if the run ends with it. */
+  output: string | null
   error: string | null
   /** JSON of ThreadState.context. */
   context: string
-  /** W3C trace context that is the parent of its steps. */
+  /** W3C trace context that is the parent of its steps, copied from the message that began the run. */
   traceparent: string | null
   /** JSON of `Permissions`: the rules of all messages that it has taken; null: none brought any. */
   permissions: string | null

@@ -52,7 +52,14 @@ const warningCodes = [
     'signal_unknown',
     'stop_skipped',
   ] as const),
-  ...(['hook_denied', 'end_refused_often', 'outbound_full', 'thread_closed', 'tool_skipped'] as const),
+  ...([
+    'hook_denied',
+    'end_refused_often',
+    'output_invalid',
+    'outbound_full',
+    'thread_closed',
+    'tool_skipped',
+  ] as const),
 ] as const
 
 const need = z.enum(['tools', 'images', 'documents', 'audio', 'context'])

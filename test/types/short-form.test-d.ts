@@ -4,7 +4,8 @@ import { dynamicTool, jsonSchema, tool } from 'ai'
 import { z } from 'zod'
 
 import { agent, defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import type { AgentName, LanguageModelProvider, ModelName } from '../../src/index.js'
+import type { ThreadHandle } from '../../src/client/index.js'
+import type { AgentName, LanguageModelProvider, ModelName, Registry } from '../../src/index.js'
 
 declare const model: LanguageModelV4
 declare const provider: LanguageModelProvider
@@ -82,4 +83,19 @@ test('tools of the AI SDK and of other schema libraries keep their types', () =>
     args: z.record(z.string(), z.number()),
     execute: (_state, args) => args['a']?.toFixed(0),
   })
+})
+
+test('the output of an agent is the type of run.output', async () => {
+  const output = z.object({ order: z.string(), euros: z.number().default(0) })
+  const bills = agent({ name: 'bills', model, instructions: '', output })
+  const bare = registry({ agents: [researcher] })
+  const typed = registry({ agents: [bills, researcher] })
+  type Result<R extends Registry<string, string, unknown>> = Awaited<
+    ReturnType<ThreadHandle<R>['waitUntilIdle']>
+  >
+  expectTypeOf<Result<typeof typed>['output']>().toEqualTypeOf<{ order: string; euros: number } | null>()
+  expectTypeOf<Result<typeof bare>['output']>().toEqualTypeOf<null>()
+  expectTypeOf<Result<Registry>['output']>().toEqualTypeOf<unknown>()
+  // @ts-expect-error an output is a schema
+  agent({ name: 'bills', model, instructions: '', output: { order: 'string' } })
 })

@@ -18,6 +18,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import { sidePlanOf } from '../../protocol/plan.js'
 import type { Side } from '../../protocol/plan.js'
+import type { StopReason } from '../../protocol/status.js'
 import type { Micros } from '../../protocol/time.js'
 import { appendMessage } from '../../store/messages/delivery.js'
 import { amendOperation, findOperation, insertOperation } from '../../store/operations.js'
@@ -32,10 +33,14 @@ import type { HookBatch } from './hook-batch.js'
 /** How often the hooks of a run can refuse its end. */
 const MOST_REFUSALS = 3
 
-/** What hooks have said about the end of a run. */
-interface RunEndVerdict {
+/** What is said about the end of a run. */
+export interface RunEndVerdict {
   /** The message for the model; null: the run may end. */
   readonly refusal: string | null
+  /** Who refuses: people do not read what the runtime says to the model. @default 'hook' */
+  readonly sentBy?: 'runtime'
+  /** It ends as failed, for this reason. */
+  readonly ended?: StopReason
   /** For the workflow: the side goes on. */
   readonly operations: readonly ThreadOperation[]
   /** Writes the count and returns the facts, in the transaction of the answer (E1). */
@@ -91,7 +96,7 @@ export async function askRunEnd(
     refusal,
     operations: refusal === null ? [] : [{ kind: 'force_turn', side }],
     async record(tx) {
-      if (refusal !== null) await count(tx, { threadId, id, now, refused: refused + 1 })
+      if (refusal !== null) await countRefusal(tx, { threadId, id, now, refused: refused + 1 })
       return factsOf(tx, asked)
     },
   }
@@ -101,12 +106,13 @@ export async function askRunEnd(
 export async function storeRefusal(
   tx: Writer,
   { threadId, run, step, now }: Pick<Ended, 'threadId' | 'now'> & Pick<RunEnding, 'run' | 'step'>,
-  { refusal, record }: RunEndVerdict,
+  { refusal, record, sentBy }: RunEndVerdict,
 ): Promise<readonly Fact[]> {
   const facts = await record(tx)
   if (refusal === null) return facts
   const id = randomUUID()
-  await appendMessage(tx, { ...refusalRow(refusal), id, threadId, createdAt: now, sentBy: 'hook', run, step })
+  const sender = sentBy === undefined ? { sentBy: 'hook' as const } : { sentBy, silent: true }
+  await appendMessage(tx, { ...refusalRow(refusal), id, threadId, createdAt: now, ...sender, run, step })
   return [...facts, fact('message.created', { role: 'user' }, { ...stepScope({ run, step }), messageId: id })]
 }
 
@@ -144,7 +150,8 @@ interface Refused {
   readonly refused: number
 }
 
-async function count(tx: Writer, { threadId, id, now, refused }: Refused): Promise<void> {
+/** Counts under an operation that no activity looks for. */
+export async function countRefusal(tx: Writer, { threadId, id, now, refused }: Refused): Promise<void> {
   if (refused > 1) return amendOperation(tx, { threadId, id, detail: refused })
   await insertOperation(tx, {
     ...{ thread_id: threadId, id, kind: 'hook', state: 'finished', attempt: 1 },

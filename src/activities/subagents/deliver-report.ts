@@ -336,6 +336,7 @@ const REASONS: Readonly<Record<string, string>> = {
   hard_cap: 'it reached the limit of steps or turns of this runtime',
   repeated_tool_error: 'the same tool error came back again and again',
   budget_exceeded: 'its budget does not allow for more',
+  output_invalid: 'its answers did not have the form that they have to have',
   hook_blocked: 'a hook kept it from its work, or its message was taken back',
   model_failed: 'its model could not answer',
   definition_missing: 'no worker has the definition of its agent',

@@ -20,7 +20,7 @@ import type { AnswerPart, ModelAnswer, ModelFile, ModelToolCall } from '../../mo
 import type { PartialAnswer } from '../../model/model-error.js'
 import { withJitter } from '../../model/provider-pause.js'
 import { UNKNOWN_TOOL } from '../../protocol/activities.js'
-import type { CallModelAnswer, CallRequest, Usage } from '../../protocol/activities.js'
+import type { CallModelAnswer, CallRequest } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
@@ -45,14 +45,16 @@ import type { ActivityDependencies } from '../activity.js'
 import { fileName } from '../attachments.js'
 import type { RequestBlocked } from '../hooks/hook-points.js'
 import { draftRow } from '../hooks/message-hooks.js'
-import { askRunEnd, endsRun, storeRefusal } from '../hooks/run-end-hooks.js'
+import { storeRefusal } from '../hooks/run-end-hooks.js'
 import { commitNoBudget, waitForOthers } from '../budget/no-budget.js'
 import { commit, finish, keep } from '../operation.js'
+import { judgeRunEnd } from '../run-output.js'
 import type { StateEffects } from '../thread-state/buffered-state.js'
 import { atNewPath } from '../thread-state/file-members.js'
 import { patienceOf, shortestWait } from './admission.js'
 import {
   completionFact,
+  endOf,
   failureFact,
   failureMessage,
   lastFacts,
@@ -74,7 +76,7 @@ export async function commitReply(
   reply: Reply,
 ): Promise<CallModelAnswer> {
   const { store } = dependencies
-  if ('answer' in reply) return commitAnswer(store, step, reply)
+  if ('answer' in reply) return commitAnswer(dependencies, step, reply)
   if ('blocked' in reply) return commitBlocked(store, step, reply.blocked)
   if ('over' in reply)
     return reply.over === null
@@ -88,12 +90,17 @@ export async function commitReply(
   return wait === null ? commitFailure(dependencies, step, reply) : commitWait(store, step, wait)
 }
 
-async function commitAnswer(store: Store, step: ModelStep, answered: Answered): Promise<CallModelAnswer> {
+async function commitAnswer(
+  dependencies: ActivityDependencies,
+  step: ModelStep,
+  answered: Answered,
+): Promise<CallModelAnswer> {
   const { answer } = answered
   const usage = step.log.recordAnswer(answer.usage)
   const calls = callsOf(step, answer)
   const text = answer.text.trim() !== ''
-  return conclude(store, step, {
+  return conclude(dependencies.store, step, {
+    ends: (result, content) => judgeRunEnd(dependencies, step, result, content),
     result: {
       type: 'answered',
       ...newPlan(step.input, step.content),
@@ -128,7 +135,11 @@ async function commitInterruption(
       content === null && partial.files.length === 0
         ? null
         : { content, reasoning: partial.reasoning, files: partial.files, status: 'interrupted' },
-    before: [...interruptionFacts(step), ...phasesToAnswer(step)],
+    before: [
+      // A stop during a request is the failure of that request; after a stop in a pause the failure before it counts.
+      ...(step.log.isOpen ? [failureFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)),
+      ...phasesToAnswer(step),
+    ],
     after: lastFacts(step, 'stopped'),
   })
 }
@@ -180,27 +191,12 @@ async function commitBlocked(
   })
 }
 
-const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
-
-/**
- * The answer of a step that ends the run. A nested step does not end the run: its message is the result of the outer
- * call.
- */
-function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
-  if (step.input.frame === null)
-    return { type: 'end', reason, outcome: 'failed', ...sumUnreportedUsage(step) }
-  return { type: 'answered', text: false, calls: [], usage: step.log.sumUnreportedUsage() ?? NO_USAGE }
-}
-
-/** A stop during a request is the failure of that request; after a stop in a pause the failure before it counts. */
-function interruptionFacts(step: ModelStep): readonly Fact[] {
-  return step.log.isOpen ? [failureFact(step, { kind: 'interrupted' }, 'none')] : lastFailure(step)
-}
-
 interface Conclusion {
   readonly result: CallModelAnswer
   readonly message: AnswerMessage | null
   readonly calls?: readonly CallOfAnswer[]
+  /** Asks whether the run may end with the text. */
+  readonly ends?: (result: CallModelAnswer, text: string | null) => Promise<RunEndVerdict | null>
   /** Events up to that of phase 4, and those after what it persists. */
   readonly before: readonly Fact[]
   readonly after?: readonly Fact[]
@@ -208,10 +204,11 @@ interface Conclusion {
 
 async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): Promise<CallModelAnswer> {
   const { threadId } = step.input
-  const { result, message, calls = [], before, after = [] } = conclusion
+  const { message, calls = [], ends, before } = conclusion
   const created = fact('message.created', { role: roleOf(step) }, step.scope)
-  const draft = message === null ? null : await draftAnswer(step, message, calls)
-  const end = draft === null ? null : await askWhetherEnds(store, step, { result, text: draft.row.content })
+  const made = message === null ? null : await draftAnswer(step, message, calls)
+  const end = made === null || ends === undefined ? null : await ends(conclusion.result, made.row.content)
+  const { result, draft, after = [] } = withEnd(step, { ...conclusion, draft: made }, end?.ended)
   await step.hooks.waitForWork()
   return commit(store, step.operation, async (tx): Promise<CallModelAnswer> => {
     const finished = withOperations(result, [...step.operations, ...(end?.operations ?? [])])
@@ -231,19 +228,22 @@ async function conclude(store: Store, step: ModelStep, conclusion: Conclusion): 
   })
 }
 
-type RunEndVerdict = Awaited<ReturnType<typeof askRunEnd>>
+type RunEndVerdict = Awaited<ReturnType<typeof judgeRunEnd>>
 
-/** Asks the hooks whether the run may end with this answer; null: it does not. */
-async function askWhetherEnds(
-  store: Store,
-  { input, content, hooks, now }: ModelStep,
-  { result, text }: { readonly result: CallModelAnswer; readonly text: string | null },
-): Promise<RunEndVerdict | null> {
-  const { threadId, run, step, side, frame } = input
-  if (frame !== null || result.type !== 'answered' || result.calls.length > 0) return null
-  if (!result.text || result.truncated === true || !endsRun(content, { side, tool: null })) return null
-  const ending = { run, step, reason: 'stop_on_response', text } as const
-  return askRunEnd(store, hooks, { threadId, side, now, ending })
+/** A verdict that ends the run as failed: the answer stays as its last message. */
+function withEnd(
+  step: ModelStep,
+  concluded: Pick<Conclusion, 'result' | 'after'> & { readonly draft: AnswerDraft | null },
+  ended: StopReason | undefined,
+): typeof concluded {
+  const { draft } = concluded
+  if (ended === undefined || draft === null) return concluded
+  const row = {
+    ...draft.row,
+    status: 'failed',
+    metadata: statusMetadata('run_ended', { reason: ended }),
+  } as const
+  return { result: endOf(step, ended), draft: { ...draft, row }, after: lastFacts(step, ended) }
 }
 
 /** The row of an answer before its transaction. Other writers may still take the paths of its files. */

@@ -157,3 +157,15 @@ export function sumUnreportedUsage({
   const usage = log.sumUnreportedUsage()
   return usage === null ? {} : { usage }
 }
+
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
+
+/**
+ * The answer of a step that ends the run. A nested step does not end the run: its message is the result of the outer
+ * call.
+ */
+export function endOf(step: ModelStep, reason: StopReason): CallModelAnswer {
+  if (step.input.frame === null)
+    return { type: 'end', reason, outcome: 'failed', ...sumUnreportedUsage(step) }
+  return { type: 'answered', text: false, calls: [], usage: step.log.sumUnreportedUsage() ?? NO_USAGE }
+}

@@ -38,7 +38,7 @@ import { microseconds } from '../scope.js'
 import { contextParts, rowSections } from './context-parts.js'
 import { cutContext, readWindow } from './context-window.js'
 import { operationOf } from './model-step.js'
-import { requestSettings } from './request-settings.js'
+import { outputInstruction, requestSettings } from './request-settings.js'
 
 /** The window of a model whose definition gives no size. */
 const CONTEXT_TOKENS = 128_000
@@ -96,8 +96,10 @@ export interface BuiltRequest extends ReturnType<typeof contextParts> {
 }
 
 /** Assembles the request for one model, from a window of bounded size. */
-export async function buildRequest(parts: RequestParts): Promise<BuiltRequest> {
-  const { store, input, prompt } = parts
+export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
+  const { store, input, prompt } = given
+  const instruction = outputInstruction({ ...outputOf(given), model: modelOf(given) })
+  const parts = { ...given, system: given.system + instruction }
   const [window, note] = await store.read((db) =>
     Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
   )
@@ -313,12 +315,22 @@ interface RequestContext {
 }
 
 /** @throws if the plan does not have the model: a bug of the caller */
-function requestContext(parts: NotedParts): RequestContext {
-  const { input, content, prompt, model: name } = parts
+function modelOf({ content, model: name }: Pick<RequestParts, 'content' | 'model'>): ModelContent {
   const model = Object.hasOwn(content.models, name) ? content.models[name] : undefined
   if (model === undefined) throw new Error(`The plan has no model ${name}.`)
+  return model
+}
+
+/** A nested step answers its call, and not the run. */
+function outputOf({ input, content: { output } }: RequestParts): Pick<PlanContent, 'output'> {
+  return input.frame === null && output !== undefined ? { output } : {}
+}
+
+function requestContext(parts: NotedParts): RequestContext {
+  const { input, content, prompt, model: name } = parts
+  const model = modelOf(parts)
   const perspective = { type: content.plan.type, side: input.side }
-  const settings = requestSettings({ input, prompt, model })
+  const settings = requestSettings({ input, prompt, model, ...outputOf(parts) })
   const author = {
     prompt: prompt.name,
     model: name,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
-import { requestSettings } from './request-settings.js'
+import { outputInstruction, requestSettings } from './request-settings.js'
 
 type Asking = Parameters<typeof requestSettings>[0]
 
@@ -78,4 +78,17 @@ test('options of the prompt override those of the model', () => {
     xai: { search: true },
     everthread: origin,
   })
+})
+
+test('the form of an answer is a schema of the request, or words for a model that takes none', () => {
+  const output = { type: 'object', properties: {} } as const
+  const asking = { input, prompt: { ...prompt, tools: [] }, model, output }
+  expect(requestSettings(asking)).toMatchObject({
+    responseFormat: { type: 'json', name: 'output', schema: output },
+  })
+  expect(outputInstruction(asking)).toBe('')
+  const plain = { ...asking, model: { ...model, supportsJsonMode: false as const } }
+  expect(requestSettings(plain)).not.toHaveProperty('responseFormat')
+  expect(outputInstruction(plain)).toContain('JSON Schema: {"type":"object","properties":{}}')
+  expect(outputInstruction({ model })).toBe('')
 })

@@ -1,6 +1,6 @@
 import type { SharedV4ProviderOptions } from '@ai-sdk/provider'
 
-import type { ModelContent, PromptContent } from '../../definitions/plan/plan-content.js'
+import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { toolConfiguration } from '../../model/context/provider-options.js'
 import type { RequestOrigin } from '../../model/scripted-request.js'
 import type { ModelRequest } from '../../model/stream-answer.js'
@@ -22,6 +22,8 @@ const EFFORTS: ReadonlySet<string> = new Set<Effort>([
 
 interface SettingsInput {
   readonly input: CallModelInput
+  /** The schema of the answer that ends the run; left out: the request asks for no such answer. */
+  readonly output?: PlanContent['output']
   readonly prompt: PromptContent & { readonly name: string }
   readonly model: ModelContent
 }
@@ -37,8 +39,21 @@ export function requestSettings(asking: SettingsInput): Omit<ModelRequest, 'prom
       : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
     ...(effort === null ? {} : { reasoning: effort }),
     ...(model.maxOutputTokens === null ? {} : { maxOutputTokens: model.maxOutputTokens }),
+    ...responseFormat(asking),
     providerOptions: providerOptions(asking, tools.length > 0),
   }
+}
+
+/** The form of the answer, for a model that takes a schema. */
+function responseFormat({ output, model }: SettingsInput): Pick<ModelRequest, 'responseFormat'> {
+  if (output === undefined || model.supportsJsonMode === false) return {}
+  return { responseFormat: { type: 'json', name: 'output', schema: output } }
+}
+
+/** The form of the answer in words, for a model that takes no schema; empty for any other. */
+export function outputInstruction({ output, model }: Pick<SettingsInput, 'output' | 'model'>): string {
+  if (output === undefined || model.supportsJsonMode !== false) return ''
+  return `\n\nWhen you answer and call no tool, answer with nothing but JSON that fits this JSON Schema: ${JSON.stringify(output)}`
 }
 
 /**

@@ -364,7 +364,7 @@ function describeRequest({ id, agent }: ThreadNode, { request }: ListedRequest):
 }
 
 /** The outcome of a thread's last run. */
-export interface RunResult {
+export interface RunResult<Output = unknown> {
   readonly status: ThreadStatus
   /** Null if the thread never ran; so are `reason`, `reply` and `session`. */
   readonly runId: string | null
@@ -373,6 +373,10 @@ export interface RunResult {
   readonly reply: Message | null
   /** How a session tool ended the run, with its text and files. */
   readonly session: SessionEnd | null
+  /**
+   * The answer as the agent's `output` makes it; null: the agent has none, or the run did not end with an answer.
+   */
+  readonly output: Output | null
   readonly steps: number
   /** The sequence of the thread's newest event: `events({ after })` goes on from here. */
   readonly lastSequence: number
@@ -391,6 +395,7 @@ async function readRunResult(db: Reader, threadId: string, status: ThreadStatus)
     reason: run?.reason ?? null,
     reply: run === null ? null : await findLastReply(db, { threadId, run: run.number }),
     session: run?.session ?? null,
+    output: run?.reason === 'stop_on_response' ? run.output : null,
     steps: run?.steps ?? 0,
     lastSequence: thread.last_sequence,
     usage: run?.usage ?? NOTHING,

@@ -3,7 +3,7 @@ import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.j
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
 import { suggestName } from './hints.js'
 import { entryName, hookListProblems } from './names.js'
-import { hasArgument, propertyProblem } from '../plan/argument-schema.js'
+import { argumentSchemaProblems, hasArgument, propertyProblem } from '../plan/argument-schema.js'
 
 /** Checks one agent against the definitions of its registry. */
 export function checkAgent(agent: AgentDefinition, known: KnownDefinitions): Findings {
@@ -22,8 +22,19 @@ function agentProblems(agent: AgentDefinition, known: KnownDefinitions): readonl
     if (agent.sideB === undefined) problems.push(`${owner} is of type 'dual_ai', which needs a sideB`)
     else problems.push(...sideProblems(`${owner}: sideB`, agent.sideB, known))
   }
-  problems.push(...hookListProblems(owner, agent.hooks ?? [], known))
+  problems.push(...hookListProblems(owner, agent.hooks ?? [], known), ...outputProblems(owner, agent))
   return problems
+}
+
+function outputProblems(owner: string, { type, sideA, output }: AgentDefinition): readonly string[] {
+  if (output === undefined) return []
+  if (type === 'dual_ai')
+    return [`${owner} is of type 'dual_ai', whose session tools carry its result: leave output out`]
+  if (sideA.stopTool !== undefined || sideA.stopOnResponse === false)
+    return [
+      `${owner} has an output, which is the answer that ends a run: leave stopTool and stopOnResponse out`,
+    ]
+  return argumentSchemaProblems(output, `${owner}: output`)
 }
 
 /** The description of an agent for the model that calls it; empty if its author wrote none. */

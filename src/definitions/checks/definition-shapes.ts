@@ -193,10 +193,9 @@ const agentShape = z.strictObject({
   toolDescription: z.string().optional(),
   env: env.optional(),
   hooks: hookIds.optional(),
-  packageName: z.string().optional(),
-  version: z.string().optional(),
-  author: z.string().optional(),
-  license: z.string().optional(),
+  ...{ packageName: z.string().optional(), version: z.string().optional() },
+  ...{ author: z.string().optional(), license: z.string().optional() },
+  output: anySchema.optional(),
 })
 
 const price = z.number().nonnegative()

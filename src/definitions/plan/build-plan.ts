@@ -9,6 +9,7 @@ import type { ModelCapabilities, ModelDefinition } from '../model.js'
 import { definedPrices } from '../prices/defined-prices.js'
 import type { PriceList, Prices } from '../prices/defined-prices.js'
 import type { PromptDefinition } from '../prompt.js'
+import { toInputSchema } from './argument-schema.js'
 import { LIFECYCLE_TOOLS } from './lifecycle-tools.js'
 import { isResumable, listTools } from './listed-tools.js'
 import type { ListedTool } from './listed-tools.js'
@@ -112,6 +113,7 @@ function planContent(
     ...(agent.providerPatience === undefined ? {} : { providerPatience: agent.providerPatience }),
     ...(agent.permissions === undefined ? {} : { permissions: agent.permissions }),
     ...(agent.budget === undefined ? {} : { budget: agent.budget }),
+    ...(agent.output === undefined ? {} : { output: toInputSchema(agent.output) }),
     env: agent.env ?? {},
     lifecycle: { a: lifecycleContent(agent.sideA), b: sideB === undefined ? null : lifecycleContent(sideB) },
   }
@@ -220,6 +222,7 @@ function modelContent(model: ModelDefinition, prices: Prices): ModelContent {
     supportsDocuments: model.capabilities?.supportsDocuments ?? false,
     supportsAudio: model.capabilities?.supportsAudio ?? false,
     supportsToolCalls: model.capabilities?.supportsToolCalls ?? true,
+    ...(model.capabilities?.supportsJsonMode === false && { supportsJsonMode: false as const }),
     maxContextTokens: model.capabilities?.maxContextTokens ?? null,
     maxOutputTokens: model.capabilities?.maxOutputTokens ?? null,
     reasoningLevels: wordsOf(model.capabilities?.reasoningLevels),

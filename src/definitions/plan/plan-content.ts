@@ -24,6 +24,8 @@ export interface PlanContent {
   readonly providerPatience?: number
   /** The rules of the agent. */
   readonly permissions?: Permissions
+  /** The JSON Schema of the answer that ends a run. */
+  readonly output?: JSONSchema7
   /** The budget of each run of the agent. */
   readonly budget?: Budget
   /** Values of the agent's own `env`. */
@@ -135,6 +137,8 @@ export interface ModelContent extends Prices {
   readonly supportsDocuments: boolean
   readonly supportsAudio: boolean
   readonly supportsToolCalls: boolean
+  /** Left out: it takes the schema of an answer. */
+  readonly supportsJsonMode?: false
   readonly maxContextTokens: number | null
   readonly maxOutputTokens: number | null
   readonly reasoningLevels: Readonly<Record<string, string>>

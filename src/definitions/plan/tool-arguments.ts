@@ -26,7 +26,7 @@ export function parseArguments(schema: ArgumentSchema | undefined, rawJson: stri
 }
 
 /** Checks a value by any schema. It throws nothing. */
-function checkBySchema(schema: ArgumentSchema, value: unknown): Checked {
+export function checkBySchema(schema: ArgumentSchema, value: unknown): Checked {
   if (!isZodObject(schema)) return checkForeign(schema, value)
   try {
     const parsed = schema.safeParse(value)

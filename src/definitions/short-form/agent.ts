@@ -8,9 +8,10 @@
 import type { z } from 'zod'
 import type { AgentDefinition } from '../agent.js'
 import type { AnyHook } from '../hook.js'
+import type { ArgumentSchema } from '../plan/argument-schema.js'
 import type { PromptDefinition } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
-import type { ToolDefinition } from '../tool.js'
+import type { ToolArguments, ToolDefinition } from '../tool.js'
 import type { AgentModel } from './agent-model.js'
 import type { AiTool } from './ai-tool.js'
 
@@ -48,7 +49,10 @@ type SharedFields = Pick<
   >
 
 /** An agent in the short form. Its conversation and its earlier tool calls are always in its context. */
-export interface AgentOptions<Name extends string = string> extends SharedFields {
+export interface AgentOptions<
+  Name extends string = string,
+  Output extends ArgumentSchema | undefined = ArgumentSchema | undefined,
+> extends SharedFields {
   /** Unique among agents. */
   readonly name: Name
   /** A model of the AI SDK, such as `openai('gpt-5-mini')`, one of `defineModel`, its name, or one of these with settings. */
@@ -69,27 +73,45 @@ export interface AgentOptions<Name extends string = string> extends SharedFields
   readonly handoffs?: Readonly<Record<string, AnyAgent>> | CallableFunction
   /** Arguments of a call of this agent by another one. @default `{ message }` as a subagent, none for a handoff */
   readonly input?: z.ZodObject
+  /**
+   * The form of the answer that ends a run, as an object of zod, of another Standard Schema, or `jsonSchema()` of the AI SDK: `run.output`
+   * has it. An answer that does not fit is asked for again, three times; then the run ends with reason `output_invalid`.
+   */
+  readonly output?: Output
   /** Steps of one run, after which it ends with reason `max_steps`. */
   readonly maxSteps?: number
   readonly hooks?: readonly AnyHook[]
 }
 
+declare const RESULT: unique symbol
 const MARKER: unique symbol = Symbol.for('everthread.Agent')
 
 /** An agent in the short form, for `registry({ agents })`, a worker's `agents`, or another agent. */
-export interface Agent<Name extends string = string> {
+export interface Agent<Name extends string = string, Output = unknown> {
   readonly [MARKER]: true
   readonly name: Name
   readonly options: AgentOptions<Name>
+  /** For the compiler only. */
+  readonly [RESULT]?: Output
 }
 
 /**
  * Declares an agent in the short form: `agent({ name, model: openai('gpt-5-mini'), instructions, tools: { refund } })`. It stands for
  * an agent, a prompt, a model and tools of Standard Agents; `registry()` and the worker check them.
  */
-export function agent<const Name extends string>(options: AgentOptions<Name>): Agent<Name> {
+export function agent<const Name extends string, Output extends ArgumentSchema | undefined = undefined>(
+  options: AgentOptions<Name, Output>,
+): Agent<Name, OutputOf<Output>> {
   return { [MARKER]: true, name: options.name, options }
 }
+
+/** What an agent without an output makes is a text alone. */
+type OutputOf<Schema> = Schema extends undefined ? never : ToolArguments<Schema>
+
+/** What the agents of a list make; that of the standard form is not known to the compiler. */
+export type OutputsOf<Agents extends readonly unknown[]> = OutputOfAgent<Agents[number]>
+
+type OutputOfAgent<One> = One extends Agent<string, infer Output> ? Output : unknown
 
 /** True for an agent in the short form, of any copy of this package. */
 export function isAgent(value: unknown): value is Agent {

@@ -215,7 +215,7 @@ function entriesOf(what: string, group: unknown, found: Found): readonly (readon
 /** Fields of an agent and of a prompt that the short form takes over. */
 const OF_AGENT = [
   ...['maxToolIterations', 'providerPatience', 'runAhead', 'permissions', 'budget', 'capabilities'],
-  ...['title', 'description', 'icon', 'env'],
+  ...['title', 'description', 'icon', 'env', 'output'],
 ]
 const OF_PROMPT = [
   ...['variables', 'parallelToolCalls', 'reasoning', 'recentImageThreshold', 'continueCutAnswers'],

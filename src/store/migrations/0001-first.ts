@@ -172,9 +172,9 @@ const TABLES: Readonly<Record<string, Table>> = {
       waited: 'big',
       usage: 'text?',
       session: 'text?',
+      output: 'text?',
       error: 'text?',
       context: 'text',
-      // Copied from the message that began the run, so that all steps belong to one trace.
       traceparent: 'text?',
       permissions: 'text?',
     },

@@ -33,6 +33,7 @@ type Columns = {
   outcome: RunOutcome | null
   usage: RunUsage | null
   session: SessionEnd | null
+  output: JsonObject | null
   context: JsonObject
   permissions: Permissions | null
 }
@@ -44,7 +45,7 @@ type NewRun = Pick<RunRecord, 'thread_id' | 'number' | 'trigger_kind' | 'started
   Partial<Omit<RunRecord, 'permissions'>>
 
 const codec = rowCodec<Selectable<Schema['runs']>, Columns>({
-  json: ['usage', 'session', 'context', 'permissions'],
+  json: ['usage', 'session', 'output', 'context', 'permissions'],
 })
 
 /** Names a run of a thread. */

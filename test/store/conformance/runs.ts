@@ -92,6 +92,7 @@ export function runConformance(withStore: WithStore): void {
         steps: 3,
         usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, cost: null },
         session: { outcome: 'success' as const, message: 'm', attachments: [] },
+        output: { order: 'A-17' },
       }
       expect(await store.write((tx) => updateRun(tx, { threadId: 't', number: 1 }, end))).toBe(true)
       expect(await store.write((tx) => updateRun(tx, { threadId: 't', number: 9 }, end))).toBe(false)
