@@ -147,17 +147,22 @@ function leaseAndClose(
   }
 }
 
-/** Checks the value at run time, because a wrong import in JavaScript is undefined. @throws ConfigError */
-export function checkRegistry(registry: Registry): void {
-  const given: unknown = registry
-  const isRegistry =
+/** Whether a value is a result of `registry()` or `loadRegistry()`, of any copy of this package. */
+export function isRegistry(given: unknown): given is Registry {
+  return (
     typeof given === 'object' &&
     given !== null &&
     'names' in given &&
     typeof given.names === 'function' &&
     'warnings' in given &&
     Array.isArray(given.warnings)
-  if (isRegistry) return
+  )
+}
+
+/** Checks the value at run time, because a wrong import in JavaScript is undefined. @throws ConfigError */
+export function checkRegistry(registry: Registry): void {
+  const given: unknown = registry
+  if (isRegistry(given)) return
   const came = typeof given === 'object' && given !== null ? 'another object' : String(given)
   throw new ConfigError([
     `Expected "registry" to be a result of registry() or loadRegistry(), got ${came}: check its import`,
