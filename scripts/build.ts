@@ -33,6 +33,9 @@ const BY_PATH = [
   'worker/without-comments',
 ]
 
+/** Of worker processes of `everthread dev`, which starts it by its path. */
+const PROGRAM = 'dev/worker/worker-program.js'
+
 /** A worker that starts reads half as many files without its own. Everything else stays the user's to install once. */
 const INSIDE = 'kysely'
 
@@ -108,7 +111,7 @@ function input(entries: readonly string[]): InputOptions {
 function doors(): readonly string[] {
   const { bin, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Package
   const files = Object.values(exports).flatMap((door) => (typeof door === 'string' ? [] : [door.default]))
-  return [...files, bin.everthread]
+  return [...files, bin.everthread, PROGRAM]
     .map((file) => nameOf(file.replace('./dist/', '')))
     .filter((name) => !BY_PATH.includes(name))
 }

@@ -38,6 +38,7 @@ async function talk(request: ApprovalRequest | BudgetRequest, ...lines: readonly
     problem: (text: string) => void shown.push(`! ${text}`),
     ask: async (question: string) => (shown.push(question), left.shift() ?? null),
     onInterrupt: () => () => undefined,
+    onKey: () => () => undefined,
   }
   const asking = { terminal, signal: new AbortController().signal }
   const answer =

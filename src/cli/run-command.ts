@@ -5,6 +5,7 @@ import type { Duration } from '@temporalio/common'
 
 import { ThreadClient } from '../client/index.js'
 import type { Finding } from '../client/index.js'
+import { dev } from '../dev/dev.js'
 import { init } from '../dev/init.js'
 import { readOwnPackage } from '../dev/own-package.js'
 import { chat } from './chat.js'
@@ -149,6 +150,7 @@ const rotateSecrets: Command = {
 const COMMANDS: ReadonlyMap<string, Command> = new Map(
   Object.entries({
     init,
+    dev,
     setup,
     inspect,
     chat,
@@ -197,7 +199,8 @@ function parse(command: Command, line: readonly string[]): GivenArguments | null
   const options = Object.fromEntries(Object.entries(command.flags).map(([flag, type]) => [flag, { type }]))
   try {
     const { positionals, values } = parseArgs({ args: [...line], options, allowPositionals: true })
-    if (positionals.length !== command.arguments.length) return null
+    const most = command.arguments.length + (command.takesMore === true ? 1 : 0)
+    if (positionals.length < command.arguments.length || positionals.length > most) return null
     return { arguments: positionals, flags: values as GivenArguments['flags'] }
   } catch {
     return null

@@ -13,12 +13,14 @@ export interface Terminal {
    * no answer to a later question: it is dropped, and the person is informed.
    */
   ask(question: string, signal?: AbortSignal): Promise<string | null>
+  /** Calls the listener with each key that is pressed, without Enter. No line can be asked for afterwards. */
+  onKey(listener: (key: string) => void): () => void
   /** Calls the listener at each Ctrl-C instead of ending the process, until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }
 
 interface Streams {
-  readonly input: Readable & { readonly isTTY?: boolean }
+  readonly input: Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown }
   readonly output: Writable
   readonly problems: Writable
 }
@@ -35,6 +37,22 @@ export function openTerminal({ input, output, problems }: Streams): Terminal & {
     ask(question, signal) {
       output.write(removeControlCharacters(question))
       return lines.next(signal)
+    },
+    onKey(listener) {
+      lines.close()
+      const take = (chunk: Buffer | string): void =>
+        chunk
+          .toString()
+          .split('')
+          .forEach((key) => listener(key))
+      input.setRawMode?.(true)
+      input.on('data', take)
+      input.resume()
+      return () => {
+        input.off('data', take)
+        input.setRawMode?.(false)
+        input.pause()
+      }
     },
     onInterrupt(listener) {
       process.on('SIGINT', listener)
@@ -100,6 +118,8 @@ export interface Command {
   readonly usage: string
   readonly summary: string
   readonly arguments: readonly string[]
+  /** One argument more may be given. */
+  readonly takesMore?: true
   readonly flags: Readonly<Record<string, 'boolean' | 'string'>>
   /** Returns the exit code if it is not 0. */
   run(context: CommandContext, given: GivenArguments): Promise<number | void>

@@ -51,7 +51,7 @@ function listenError(
   ])
 }
 
-/** Listens for HTTP. @throws ConfigError, also for a port that is in use */
+/** Serves threads over HTTP. @throws ConfigError, also for a port that is in use */
 export async function serveThreads({
   port = 8080,
   hostname = '127.0.0.1',
@@ -60,9 +60,30 @@ export async function serveThreads({
 }: ServeThreadsOptions): Promise<ThreadServer> {
   const closing = new AbortController()
   const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
-  const app = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
+  const { fetch } = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
+  return listen({ fetch, port, hostname, closeGrace, onClose: () => closing.abort() })
+}
+
+interface Listen {
+  readonly fetch: (request: Request, env: object) => Response | Promise<Response>
+  readonly port: number
+  readonly hostname: string
+  /** @default 10,000 */
+  readonly closeGrace?: number
+  /** Ends streams of events. */
+  readonly onClose: () => void
+}
+
+/** Listens for HTTP. @throws ConfigError for a port that is in use */
+export async function listen({
+  fetch,
+  port,
+  hostname,
+  closeGrace = CLOSE_GRACE,
+  onClose,
+}: Listen): Promise<ThreadServer> {
   // `serve` makes an HTTP/1 server unless it gets a factory.
-  const server = serve({ fetch: app.fetch, port, hostname }) as Server
+  const server = serve({ fetch, port, hostname }) as Server
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve)
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, { port, hostname })))
@@ -73,7 +94,7 @@ export async function serveThreads({
   let end: Promise<void> | undefined
   const close = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      closing.abort()
+      onClose()
       // Ends stuck readers, paused downloads, and endpoints that do not answer.
       const late = setTimeout(() => server.closeAllConnections(), closeGrace)
       // `close` ends connections that are idle now; one whose stream ends afterwards would stay for five more seconds.

@@ -44,6 +44,14 @@ export async function takeDeadWorker(
   return result.numUpdatedRows === 1n
 }
 
+/** So far behind every count that the next look of any worker takes it for dead. */
+const NEVER = -1_000_000
+
+/** Declares a worker dead, by somebody who has seen the end of its process: nobody waits for its missed beats then. */
+export async function declareDead(tx: Writer, identity: string): Promise<void> {
+  await tx.updateTable('workers').set({ beats: NEVER }).where('identity', '=', identity).execute()
+}
+
 /** The worker has ended, or all that it had is given back. */
 export async function removeWorker(tx: Writer, id: string): Promise<void> {
   await tx.deleteFrom('workers').where('id', '=', id).execute()

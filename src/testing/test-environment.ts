@@ -1,7 +1,6 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -30,6 +29,7 @@ import { checkPricesOfBudgets } from '../worker/budget-prices.js'
 import { instanceEnv, policyOptions, runLimits, threadWorkerOptions } from '../worker/worker-options.js'
 import type { InstanceEnv, ThreadOptions, ThreadWorker } from '../worker/worker-options.js'
 import { warnOfRegistry, warnOfRules } from '../worker/worker-warnings.js'
+import { endWithThisProcess } from './end-with-process.js'
 import { scriptedRegistry } from './scripted-registry.js'
 import type { Replacements } from './scripted-registry.js'
 import { startTestServer } from './test-server.js'
@@ -178,26 +178,14 @@ function serverOptions(server: TestWorkflowEnvironment): Partial<WorkerOptions> 
   }
 }
 
-/** Waits for the end of its input, which comes with any death of its parent, and kills the server. */
-const WATCH = 'read _; kill -9 "$1" 2>/dev/null'
-
 /**
  * Ends the server of an environment with this process, even if the environment is never closed or the process is killed; the
  * SDK would leave the server running. Without `ps` and `sh` the server stays. Returns a function that stops the watch.
  */
 export async function endWithProcess(server: TestWorkflowEnvironment): Promise<() => Promise<void>> {
   const pid = await childOfPort(portOf(server))
-  if (pid === undefined) return async () => undefined
-  // In a process group of its own, because Ctrl-C reaches all processes of ours.
-  const watch = spawn('sh', ['-c', WATCH, 'sh', String(pid)], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  watch.on('error', () => undefined)
-  watch.unref()
-  // The pipe would keep this process alive, too.
-  if (watch.stdin instanceof Socket) watch.stdin.unref()
-  return async () => void watch.kill('SIGKILL')
+  const unwatch = pid === undefined ? () => undefined : endWithThisProcess(pid)
+  return async () => unwatch()
 }
 
 function portOf(server: TestWorkflowEnvironment): string {

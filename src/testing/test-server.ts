@@ -1,8 +1,7 @@
 import type { ClientOptions } from '@temporalio/client'
-import { SearchAttributeType, defineSearchAttributeKey } from '@temporalio/common'
 import { msToTs } from '@temporalio/common/lib/time.js'
-import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { requirePeer } from '../activities/peer-packages.js'
+import { DEV_SERVER_ARGUMENTS } from './dev-server-arguments.js'
 
 /** `@temporalio/testing`, an optional peer, for all code of this package that runs it. */
 const { TestWorkflowEnvironment } = requirePeer<typeof import('@temporalio/testing')>('@temporalio/testing')
@@ -45,23 +44,7 @@ function startServer(kind: TestServerKind, path: string | undefined): Promise<Te
 
 const DEV_SERVER = {
   log: { format: 'pretty', level: 'error' },
-  // An unregistered search attribute blocks a thread, so these are registered before the first thread.
-  searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
-    name === SEARCH_ATTRIBUTES.tags
-      ? defineSearchAttributeKey(name, SearchAttributeType.KEYWORD_LIST)
-      : defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-  ),
-  extraArgs: [
-    // A dispatch costs one poll of a queue that the server polls 20 times a second: 200 ms a step instead of 12.
-    ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=2000'],
-    ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=2000'],
-    // A history is deleted when these queues have recorded their progress: every 30 seconds without this.
-    ...['--dynamic-config-value', 'history.transferProcessorUpdateAckInterval="1s"'],
-    ...['--dynamic-config-value', 'history.visibilityProcessorUpdateAckInterval="1s"'],
-    // One connection to SQLite: without these every transaction waits for the disk.
-    ...['--sqlite-pragma', 'journal_mode=wal'],
-    ...['--sqlite-pragma', 'synchronous=normal'],
-  ],
+  extraArgs: [...DEV_SERVER_ARGUMENTS],
 }
 
 /**

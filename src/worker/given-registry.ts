@@ -22,14 +22,15 @@ export function givenRegistry<R extends Registry>({
     // The names of a registry without types are texts, as `R` says where no registry is given.
     return registry({ agents }) as Registry as R
   }
-  if (given !== undefined && isRegistry(given)) return given
+  if (given !== undefined && isRegistry(given)) return given as R
   const came = typeof given === 'object' && given !== null ? 'another object' : String(given)
   throw new ConfigError([
     `Expected "registry" to be a result of registry() or loadRegistry(), got ${came}: check its import`,
   ])
 }
 
-function isRegistry(given: unknown): boolean {
+/** Whether a value is a result of `registry()` or `loadRegistry()`, of any copy of this package. */
+export function isRegistry(given: unknown): given is Registry {
   return (
     typeof given === 'object' &&
     given !== null &&

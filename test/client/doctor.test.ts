@@ -292,6 +292,7 @@ function terminal() {
     problem: (text) => void lines.push(`! ${text}`),
     ask: refuse,
     onInterrupt: refuse,
+    onKey: refuse,
   }
   return { lines, shown }
 }

@@ -1,0 +1,287 @@
+/**
+ * The worker of `everthread dev`, whichever process it is at the moment.
+ *
+ * It owns: which process runs threads, when another one takes over, and what is wrong if none can. It does not own what a worker does
+ * (`createWorker`), nor when to deploy (`watch-project.ts`, the routes).
+ * Invariants: a process is drained only when its successor is ready, so a definition that cannot be loaded costs nothing that runs;
+ * at most one process starts at a time, and the last change counts; a process that ends without being asked is replaced; what a
+ * killed process had is given to the next one at once, because its death is written into the store.
+ */
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TemporalPlace } from './temporal-server.js'
+
+interface WorkerStatus {
+  readonly worker: {
+    readonly state: 'starting' | 'running' | 'replacing' | 'dead'
+    readonly pid: number | null
+    /** When that process began, in microseconds since 1970. */
+    readonly since: number | null
+    /** How often a ready process has taken over from another. */
+    readonly deploys: number
+  }
+  /** What is wrong with the agents as they are now, or with the last process. */
+  readonly problem: string | null
+  readonly model: 'scripted' | null
+}
+
+type Ready = Extract<WorkerMessage, { readonly type: 'ready' }>
+
+interface SupervisorOptions extends WorkerFiles {
+  readonly temporal: Promise<TemporalPlace>
+  /** Writes into the store that a worker has died, so that its activities are given to others at once. */
+  readonly onDeath: (identity: string) => Promise<void>
+  /** A process has taken over; `drained` is the one before. */
+  readonly onReady: (ready: Ready, pids: { readonly pid: number; readonly drained: number | null }) => void
+  readonly onProblem: (problem: string) => void
+  readonly onOutput: (text: string) => void
+}
+
+interface WorkerSupervisor {
+  status(): WorkerStatus
+  /** Starts a process that takes over when it is ready; one that is still starting is dropped for it. */
+  deploy(): void
+  /** kill -9 of the process that runs threads; another one starts at once. */
+  kill(): void
+  /** Kills what is there, without waiting. */
+  abandon(): void
+  /** Ends all processes: those that do not end by themselves within seconds are killed. */
+  close(): Promise<void>
+}
+
+/** A process that dies by itself is started again after this time, doubled for each death in a row. */
+const FIRST_PAUSE = 500
+const LONGEST_PAUSE = 10_000
+/** A process that has lived so long was not broken from the start. */
+const LONG_LIFE = 10_000_000
+/** What a person waits who wants to end: a tool in the middle of its work may finish. */
+const CLOSE_GRACE = 3000
+
+export function superviseWorker(options: SupervisorOptions): WorkerSupervisor {
+  let current: WorkerProcess | null = null
+  let next: WorkerProcess | null = null
+  const alive = new Set<WorkerProcess>()
+  const endings = new Set<Promise<void>>()
+  let [deploys, deaths] = [0, 0]
+  let problem: string | null = null
+  let ready: Ready | null = null
+  let restart: NodeJS.Timeout | undefined
+  let closing = false
+
+  function fail(text: string): void {
+    problem = text
+    if (!closing) options.onProblem(text)
+  }
+
+  function takeOver(started: WorkerProcess, message: Ready): void {
+    const before = current
+    if (before !== null) deploys += 1
+    current = started
+    next = null
+    problem = null
+    ready = message
+    before?.drain()
+    options.onReady(message, { pid: started.pid, drained: before?.pid ?? null })
+  }
+
+  function start(): void {
+    clearTimeout(restart)
+    restart = undefined
+    if (closing) return
+    next?.kill()
+    const started: WorkerProcess = startWorkerProcess(options, options.temporal, {
+      onMessage(message) {
+        if (started !== next) return
+        if (message.type === 'ready') takeOver(started, message)
+        else {
+          next = null
+          fail(message.text)
+        }
+      },
+      onEnd(lastWords) {
+        const ending = end(started, lastWords).finally(() => endings.delete(ending))
+        endings.add(ending)
+      },
+      onOutput: (text) => {
+        if (!closing) options.onOutput(text)
+      },
+    })
+    next = started
+    alive.add(started)
+  }
+
+  async function end(ended: WorkerProcess, lastWords: string): Promise<void> {
+    alive.delete(ended)
+    const identity = ended.identity()
+    // Before another one runs, so that its first look finds it. One that has ended as it should is not listed any more.
+    if (identity !== undefined) await options.onDeath(identity).catch(() => undefined)
+    const said = lastWords === '' ? '' : `: ${lastWords}`
+    if (ended === next) {
+      next = null
+      fail(`The worker process ended before it was ready${said}`)
+    } else if (ended === current) {
+      current = null
+      if (next === null) scheduleRestart(ended, said)
+    }
+  }
+
+  function scheduleRestart({ since }: WorkerProcess, said: string): void {
+    if (closing || restart !== undefined) return
+    deaths = Date.now() * 1000 - since > LONG_LIFE ? 0 : deaths + 1
+    fail(`The worker process ended by itself${said}`)
+    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** deaths)
+    restart = setTimeout(() => {
+      restart = undefined
+      start()
+    }, pause)
+  }
+
+  async function close(): Promise<void> {
+    closing = true
+    clearTimeout(restart)
+    const ends = [...alive].map(({ ended }) => ended)
+    for (const one of alive) one.drain()
+    const late = setTimeout(() => alive.forEach((one) => one.kill()), CLOSE_GRACE)
+    await Promise.all(ends)
+    await Promise.all(endings)
+    clearTimeout(late)
+  }
+
+  start()
+  return {
+    status() {
+      const state = stateOf({ current, next })
+      const shown = current ?? next
+      return {
+        worker: { state, pid: shown?.pid ?? null, since: shown?.since ?? null, deploys },
+        problem,
+        model: ready?.isPractising === true ? 'scripted' : null,
+      }
+    },
+    deploy: start,
+    kill() {
+      const killed = current
+      // The next one starts while the other dies, and waits for the store to know of it.
+      if (killed !== null) killed.kill()
+      if (next === null) start()
+    },
+    abandon: () => alive.forEach((one) => one.kill()),
+    close,
+  }
+}
+
+function stateOf({
+  current,
+  next,
+}: Readonly<Record<'current' | 'next', WorkerProcess | null>>): WorkerStatus['worker']['state'] {
+  if (next !== null) return current === null ? 'starting' : 'replacing'
+  return current === null ? 'dead' : 'running'
+}
+
+/** From a worker process to `dev`. */
+export type WorkerMessage =
+  | {
+      readonly type: 'ready'
+      /** Its name in Temporal and in the store. */
+      readonly identity: string
+      readonly agents: readonly string[]
+      /** A model without a key is replaced. */
+      readonly isPractising: boolean
+    }
+  | { readonly type: 'problem'; readonly text: string }
+
+interface WorkerFiles {
+  /** The file with the agents. */
+  readonly file: string
+  /** Where the workflow bundle is, or will be. */
+  readonly bundle: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+interface WorkerProcess {
+  readonly pid: number
+  /** Microseconds since 1970. */
+  readonly since: number
+  /** Undefined until it is ready. */
+  identity(): string | undefined
+  /** Accepts no more work, and ends when what it does is done. */
+  drain(): void
+  /** kill -9. */
+  kill(): void
+  readonly ended: Promise<void>
+}
+
+interface WorkerListener {
+  onMessage(message: WorkerMessage): void
+  /** `lastWords`: what it wrote last. */
+  onEnd(lastWords: string): void
+  /** What the user's code and the logger write. */
+  onOutput(text: string): void
+}
+
+/** Compiled, it is next to `.js`; where tests run the sources, next to `.ts`. */
+const PROGRAM = fileURLToPath(
+  new URL(`../dev/worker/worker-program${extname(import.meta.url)}`, import.meta.url),
+)
+
+/** Starts a worker process. Temporal may come later: it loads the agents meanwhile. */
+function startWorkerProcess(
+  { file, bundle, environment }: WorkerFiles,
+  temporal: Promise<TemporalPlace>,
+  listener: WorkerListener,
+): WorkerProcess {
+  const child = fork(PROGRAM, [file, bundle], {
+    // A process group of its own: Ctrl-C reaches `dev` alone, which decides what ends when.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: environment,
+    // Node writes a line about a file that is missing.
+    execArgv: [...process.execArgv, ...(existsSync('.env') ? ['--env-file=.env'] : [])],
+  })
+  let identity: string | undefined
+  const lastWords = readOutput(child, (text) => listener.onOutput(text))
+  child.on('message', (given) => {
+    // Our own program sends it.
+    const message = given as WorkerMessage
+    if (message.type === 'ready') identity = message.identity
+    listener.onMessage(message)
+  })
+  child.on('error', () => undefined)
+  temporal.then(
+    (place) => {
+      if (child.connected) child.send(place, () => undefined)
+    },
+    () => child.kill('SIGKILL'),
+  )
+  const ended = new Promise<void>((resolve) => {
+    // After `exit` its last messages and words may still come; `close` is when they have.
+    child.on('close', () => {
+      listener.onEnd(lastWords())
+      resolve()
+    })
+  })
+  return {
+    pid: child.pid ?? 0,
+    since: Date.now() * 1000,
+    identity: () => identity,
+    drain: () => void child.kill('SIGTERM'),
+    kill: () => void child.kill('SIGKILL'),
+    ended,
+  }
+}
+
+const MOST_WORDS = 2000
+
+function readOutput(child: ChildProcess, onOutput: (text: string) => void): () => string {
+  let words = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      const text = chunk.toString()
+      words = (words + text).slice(-MOST_WORDS)
+      onOutput(text)
+    })
+  return () => words.trim().split('\n').at(-1) ?? ''
+}

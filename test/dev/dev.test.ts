@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { until } from '../support/until.js'
+import { COMMAND, initLinked, makeFolder, run } from './linked-project.js'
+
+let place: Awaited<ReturnType<typeof makeFolder>>
+let project: string
+let dev: Dev
+beforeAll(async () => {
+  place = await makeFolder()
+  project = await initLinked(place.folder, 'my-agent')
+  dev = await startDev()
+})
+afterAll(async () => {
+  dev.child.kill('SIGKILL')
+  await place.remove()
+})
+
+interface Dev {
+  readonly child: ChildProcess
+  readonly url: URL
+  shown(): string
+  call(path: string, options?: Call): Promise<Answer>
+}
+
+interface Call {
+  readonly method?: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly json: unknown
+}
+
+/** Starts `everthread dev` in the project; resolves at its ready line. */
+async function startDev(): Promise<Dev> {
+  const env = { ...process.env, OPENAI_API_KEY: '', TEMPORAL_ADDRESS: '', NO_COLOR: '1' }
+  const child = spawn(process.execPath, [COMMAND, 'dev'], { cwd: project, env, stdio: 'pipe' })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const line = await until('the ready line', async () => /^ready in .*$/m.exec(text)?.[0])
+  const url = new URL(/http:\S+#token=\w+/.exec(line)?.[0] ?? '')
+  return {
+    child,
+    url,
+    shown: () => text,
+    call: (path, { method, body, headers } = {}) =>
+      new Promise((resolve, reject) => {
+        const token = url.hash.slice('#token='.length)
+        const sent = request(
+          new URL(path, url),
+          {
+            method: method ?? (body === undefined ? 'GET' : 'POST'),
+            headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+          },
+          (response) => {
+            let answer = ''
+            response.on('data', (chunk: Buffer) => (answer += chunk.toString()))
+            response.on('end', () => {
+              resolve({ status: response.statusCode ?? 0, json: answer === '' ? null : JSON.parse(answer) })
+            })
+          },
+        )
+        sent.on('error', reject)
+        sent.end(body === undefined ? undefined : JSON.stringify(body))
+      }),
+  }
+}
+
+interface Status {
+  readonly worker: { readonly state: string; readonly pid: number; readonly deploys: number }
+  readonly problem: string | null
+}
+
+interface Snapshot {
+  readonly pending: readonly { readonly id: string }[]
+}
+
+// The routes are ours.
+const statusOf = async (): Promise<Status> => (await dev.call('/dev/status')).json as Status
+const snapshotOf = async (id: string): Promise<Snapshot> =>
+  (await dev.call(`/threads/${id}/snapshot`)).json as Snapshot
+
+async function idle(id: string, content: string): Promise<void> {
+  await until(`the answer of ${id}`, async () => {
+    const { json } = await dev.call(`/threads/${id}/messages`)
+    return JSON.stringify(json).includes(content)
+  })
+}
+
+async function edit(change: (text: string) => string): Promise<void> {
+  const file = join(project, 'agents.ts')
+  await writeFile(file, change(await readFile(file, 'utf8')))
+}
+
+/** The processes of this project: `dev`, its workers and its Temporal server. */
+async function processes(): Promise<readonly string[]> {
+  const { output } = await run(place.folder, [
+    '--eval',
+    `console.log(require('child_process').execFileSync('ps', ['-A', '-o', 'pid=,args=']).toString())`,
+  ])
+  return output.split('\n').filter((line) => /worker-program|temporal.* start-dev/.test(line))
+}
+
+test('one line says what is ready, where, and that the model is for practice', async () => {
+  const lines = dev.shown().trim().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatch(
+    /^ready in \d+\.\d s at http:\/\/127\.0\.0\.1:\d+\/#token=[0-9a-f]{64}, Temporal UI http:\S+, a practice model because no key is set; q ends it$/,
+  )
+  expect(await statusOf()).toEqual({
+    worker: { state: 'running', pid: expect.any(Number), since: expect.any(Number), deploys: 0 },
+    problem: null,
+    model: 'scripted',
+  })
+  await dev.call('/threads', { body: { agent: 'support', id: 'hello', message: 'Hello' } })
+  await idle('hello', 'I am the practice model')
+})
+
+test('foreign hosts, pages and tokens are refused at every route', async () => {
+  const foreign = [
+    { host: 'evil.example' },
+    { origin: 'http://evil.example' },
+    { host: `localhost.evil.example:${dev.url.port}` },
+  ]
+  for (const path of ['/dev/status', '/threads', '/'])
+    for (const headers of foreign) expect((await dev.call(path, { headers })).status).toBe(403)
+  for (const path of ['/dev/status', '/threads'])
+    expect((await dev.call(path, { headers: { authorization: 'Bearer none-of-these-tokens' } })).status).toBe(
+      401,
+    )
+  for (const path of ['/dev/kill-worker', '/dev/deploy'])
+    expect((await dev.call(path, { method: 'POST', headers: { authorization: '' } })).status).toBe(401)
+  expect((await dev.call('/dev/status', { headers: { host: `localhost:${dev.url.port}` } })).status).toBe(200)
+})
+
+test('a change is a deploy under an open request, and a change that cannot be loaded costs nothing', async () => {
+  const message = 'refund order A-17, 20 euros'
+  await dev.call('/threads', { body: { agent: 'support', id: 'refund', message } })
+  const [request] = await until('the request', async () => {
+    const { pending } = await snapshotOf('refund')
+    return pending.length > 0 && pending
+  })
+  expect(request).toMatchObject({ toolName: 'refund', args: { order: 'A-17', euros: 20 } })
+  await edit((text) => `${text}\nconst broken = = 1\n`)
+  const line = (await readFile(join(project, 'agents.ts'), 'utf8')).split('\n').length - 1
+  const problem = `agents.ts:${line}: Expression expected`
+  await until('the problem', async () => (await statusOf()).problem === problem)
+  expect((await statusOf()).worker).toMatchObject({ state: 'running', deploys: 0 })
+  expect(dev.shown()).toContain(problem)
+  await edit((text) => text.replace('\nconst broken = = 1\n', '').replace('are refunded for', 'go back for'))
+  await until('the deploy', async () => (await statusOf()).worker.deploys === 1)
+  expect(await statusOf()).toMatchObject({ problem: null, worker: { state: 'running' } })
+  const answer = { approved: true }
+  expect((await dev.call(`/threads/refund/requests/${request?.id}`, { body: answer })).status).toBeLessThan(
+    300,
+  )
+  await idle('refund', '20 euros go back for A-17.')
+  expect((await dev.call('/dev/deploy', { method: 'POST' })).status).toBe(202)
+  await until('the second deploy', async () => (await statusOf()).worker.deploys === 2)
+})
+
+test('a worker that is killed while it writes is replaced, and the answer is whole, once', async () => {
+  await dev.call('/threads', { body: { agent: 'support', id: 'story', message: 'tell me a long story' } })
+  await until('the first words', async () =>
+    JSON.stringify(await snapshotOf('story')).includes('Once there was'),
+  )
+  const { pid } = (await statusOf()).worker
+  const killed = Date.now()
+  expect((await dev.call('/dev/kill-worker', { method: 'POST' })).status).toBe(202)
+  await idle('story', 'That is the end of the story.')
+  expect(Date.now() - killed).toBeLessThan(45_000)
+  expect((await statusOf()).worker.pid).not.toBe(pid)
+  const { json } = await dev.call('/threads/story/messages')
+  expect(JSON.stringify(json).split('That is the end of the story.')).toHaveLength(2)
+})
+
+test('q ends every process, and kill -9 of dev leaves none', async () => {
+  const second = await run(project, [COMMAND, 'dev'])
+  expect(second).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('Expected no other everthread dev'),
+  })
+  const before = await processes()
+  expect(before.length).toBeGreaterThanOrEqual(2)
+  dev.child.stdin?.write('q')
+  expect((await once(dev.child, 'exit'))[0]).toBe(0)
+  const mine = new Set(before)
+  expect((await processes()).filter((one) => mine.has(one))).toEqual([])
+  dev = await startDev()
+  // What was said is still there.
+  await idle('hello', 'I am the practice model')
+  const again = new Set(await processes())
+  dev.child.kill('SIGKILL')
+  await until('the end of all', async () => (await processes()).every((one) => !again.has(one)))
+})
