@@ -29,8 +29,9 @@ test('limits of accounts need no store before the worker runs, and wrong ones ar
 
 test('our knobs hold only where the user set none', () => {
   expect(configured({})).toMatchObject(WORKER_KNOBS)
-  expect(configured({ shutdownGraceTime: undefined })).toMatchObject(WORKER_KNOBS)
-  const own = { shutdownGraceTime: '1 minute', maxHeartbeatThrottleInterval: '5s' }
+  const unset: object = { shutdownGraceTime: undefined }
+  expect(configured(unset)).toMatchObject(WORKER_KNOBS)
+  const own = { shutdownGraceTime: '1 minute', maxHeartbeatThrottleInterval: '5s' } as const
   expect(configured(own)).toMatchObject({ ...WORKER_KNOBS, ...own })
 })
 
