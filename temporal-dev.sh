@@ -4,7 +4,7 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 scripts="$PWD/scripts/dev"
-for part in output processes cache go-build dev-server temporal-cli temporal-server test-server postgres s3 python project doctor; do
+for part in output processes cache go-build dev-server temporal-cli temporal-server test-server postgres s3 python chromium project doctor; do
   # shellcheck source=/dev/null
   . "$scripts/$part.sh"
 done
@@ -32,6 +32,7 @@ help() {
   locate postgres           prints the folder of PostgreSQL's programs
   locate s3                 prints the path of the S3 server for tests
   locate python             prints the path of the Python that has the packages of the tests
+  locate chromium           prints the path of the browser in which tests look at the page
   doctor                    reports what is installed where, what is missing, and what to do
   help                      this text
 
@@ -45,6 +46,7 @@ help() {
   POSTGRES_BIN_PATH          the folder of PostgreSQL's programs, for tests
   VERSITYGW_PATH             a versitygw, the S3 server for tests, of your own
   EVERTHREAD_PYTHON          a Python of your own, with the packages of test/python/requirements.txt
+  CHROMIUM_PATH              a Chromium or Chrome of your own, for tests
   EVERTHREAD_CACHE           the folder for downloads, instead of ~/.cache/everthread
 END
 }
@@ -124,6 +126,7 @@ command_install() {
   ensure_packages
   command_install_servers
   ensure_python
+  ensure_chromium
 }
 
 # The tests of `test --quick`: the unit tests, the types, and of the tests on servers those of the bundle, of activities, of the
@@ -167,6 +170,7 @@ export_programs() {
   forget_temporal_environment
   export TEMPORAL_CLI_PATH=$temporal_cli TEMPORAL_TEST_SERVER_PATH=$test_server POSTGRES_BIN_PATH=$postgres_bin
   export VERSITYGW_PATH=$s3_server EVERTHREAD_PYTHON=$python TEMPORAL_SERVER_BIN_PATH=$temporal_server_bin
+  export EVERTHREAD_CHROMIUM=$chromium
 }
 
 command_test() {
@@ -231,7 +235,8 @@ command_locate() {
     postgres) find_postgres && printf '%s\n' "$postgres_bin" || exit 1 ;;
     s3) find_s3_server && printf '%s\n' "$s3_server" || exit 1 ;;
     python) find_python && printf '%s\n' "$python" || exit 1 ;;
-    *) fail "locate knows temporal-server, postgres, s3 and python, not \"$1\"." ;;
+    chromium) find_chromium && printf '%s\n' "$chromium" || exit 1 ;;
+    *) fail "locate knows temporal-server, postgres, s3, python and chromium, not \"$1\"." ;;
   esac
 }
 

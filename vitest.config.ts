@@ -122,7 +122,7 @@ export default defineConfig({
           name: 'servers',
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{integration,chaos,hostile}/**'],
+          exclude: ['test/{integration,chaos,hostile,page}/**'],
           // The mode that costs least is the one of PostgreSQL, below.
           env: IS_LONG
             ? {}
@@ -137,6 +137,8 @@ export default defineConfig({
       onServers('integration', {
         include: INTEGRATION,
       }),
+      // In a real browser.
+      onServers('page', { include: ['test/page/**/*.test.ts'] }),
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],

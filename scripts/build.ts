@@ -1,11 +1,14 @@
 // `npm run build`: dist, as it is published (decision 44). Declarations and what webpack takes by path are tsc's, a file
 // for each module; all else that runs is bundled into the doors of package.json and the chunks that they share.
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   globSync,
+  mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -51,6 +54,7 @@ await bundle(doors())
 copyFileSync(join(ROOT, 'node_modules', INSIDE, 'LICENSE'), join(NEXT, 'chunks', `${INSIDE}-LICENSE`))
 // The bundler leaves out what no code reads.
 writeFileSync(join(NEXT, 'chunks', 'genai-prices-LICENSE'), prices.licence)
+await buildPage()
 chmodSync(join(NEXT, 'cli/everthread.js'), 0o755)
 if (existsSync(DIST)) renameSync(DIST, LAST)
 renameSync(NEXT, DIST)
@@ -114,6 +118,49 @@ function doors(): readonly string[] {
   return [...files, bin.everthread, PROGRAM]
     .map((file) => nameOf(file.replace('./dist/', '')))
     .filter((name) => !BY_PATH.includes(name))
+}
+
+/** The page that people see, for browsers: one script and one style sheet, whose names change with their content. */
+async function buildPage(): Promise<void> {
+  const page = await rolldown({
+    input: join(SOURCE, 'page/main.tsx'),
+    platform: 'browser',
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+    transform: { target: 'es2022' },
+  })
+  const { output } = await page.generate({ minify: true, codeSplitting: false, comments: { legal: false } })
+  const [script] = output
+  const modules = script.moduleIds
+  const folder = join(NEXT, 'page')
+  mkdirSync(folder)
+  const named = (name: string, content: string): readonly [string, string] => {
+    const [base = '', type = ''] = name.split('.')
+    const hashed = `${base}-${createHash('sha256').update(content).digest('base64url').slice(0, 10)}.${type}`
+    writeFileSync(join(folder, hashed), content)
+    return [name, hashed]
+  }
+  const source = (name: string): string => readFileSync(join(SOURCE, 'page', name), 'utf8')
+  const names = [
+    named('page.js', script.code),
+    named('page.css', source('page.css').replaceAll(/\/\*[\s\S]*?\*\/|^\s+/gm, '')),
+    named('icon.svg', source('icon.svg')),
+  ]
+  const html = names.reduce((text, [name, hashed]) => text.replace(name, hashed), source('index.html'))
+  writeFileSync(join(folder, 'index.html'), html)
+  writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(modules))
+}
+
+/** The licenses of the packages whose code is inside. */
+function licensesOf(modules: readonly string[]): string {
+  const found = modules.flatMap((id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
+  const folders = [...new Set(found)].toSorted()
+  return folders
+    .map((folder) => {
+      const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name))
+      if (file === undefined) throw new Error(`Expected a license in ${folder}, got none.`)
+      return `${folder.split('/node_modules/').at(-1)}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+    })
+    .join('\n---\n\n')
 }
 
 function nameOf(file: string): string {

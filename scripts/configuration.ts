@@ -56,6 +56,12 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
     'none',
   ],
   ['`EVERTHREAD_TOOL_WORKERS`', '`everthread serve`', '`TOKEN QUEUE …` by commas', 'none'],
+  [
+    '`EVERTHREAD_UI_URL`',
+    '`everthread serve`',
+    'the Temporal UI, to which the page for people links; without a namespace it gets the one of the client',
+    'no link',
+  ],
   ['`TEMPORAL_TEST_SERVER_PATH`', 'tests', 'the time-skipping test server', 'a download of the SDK'],
   ['`TEMPORAL_CLI_PATH`', 'tests', 'the Temporal CLI, for `server: "dev"`', 'a download of the SDK'],
 ]
@@ -97,6 +103,7 @@ const SECTIONS: readonly {
     types: [
       'ServeThreadsOptions',
       'ThreadAppOptions',
+      'PageOptions',
       'Authentication',
       'Token',
       'ThreadEndpoints',

@@ -21,7 +21,9 @@ const PAGES = globSync('**/*.md', {
 })
 /** Folders of the repository with files of ours; what a build or a run makes is not among them. */
 const FOLDERS = ['bench', 'chaos', 'docs', 'examples', 'histories', 'scripts', 'simulation', 'src', 'test']
-const NAMES = new Set(globSync(`{${FOLDERS.join()}}/**/*.ts`, { cwd: ROOT }).map((path) => basename(path)))
+const NAMES = new Set(
+  globSync(`{${FOLDERS.join()}}/**/*.{ts,tsx}`, { cwd: ROOT }).map((path) => basename(path)),
+)
 const MODULES = globSync('src/*', { cwd: ROOT }).map((path) => path.slice('src/'.length))
 const text = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const bytes = (page: string): number => statSync(join(ROOT, page)).size
@@ -33,7 +35,7 @@ const isShipped = (path: string): boolean =>
 /** What a newcomer is sent to. */
 const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
 /** Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. */
-const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits'].map(
+const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits', 'page'].map(
   (name) => `docs/guide/${name}.md`,
 )
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))

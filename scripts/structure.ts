@@ -68,7 +68,8 @@ export interface Structure {
 
 /** Reads one file's imports and exports; paths are relative to the repository. */
 export function readSource(file: string, text: string): SourceFile {
-  const body = parseAst(text, { lang: 'ts' }).body as unknown as readonly Node[]
+  const body = parseAst(text, { lang: file.endsWith('.tsx') ? 'tsx' : 'ts' })
+    .body as unknown as readonly Node[]
   return {
     lines: text.split('\n').length - 1,
     exports: body
@@ -225,11 +226,12 @@ export function describe(structure: Structure): string {
 
 /** Reads every TypeScript file of the repository that may import from `src/`. */
 export function readRepository(root: string): ReadonlyMap<string, SourceFile> {
-  const pattern = '{src,test,scripts,bench,chaos,simulation,examples}/**/*.ts'
+  const pattern = '{src,test,scripts,bench,chaos,simulation,examples}/**/*.{ts,tsx}'
   const exclude = (file: string): boolean => file.includes('node_modules')
   return new Map(
     globSync(pattern, { cwd: root, exclude }).map((file) => [
-      file,
+      // A component is imported by the same name as any module.
+      file.replace(/\.tsx$/, '.ts'),
       readSource(file, readFileSync(path.join(root, file), 'utf8')),
     ]),
   )

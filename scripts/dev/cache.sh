@@ -98,6 +98,12 @@ sha256_of() {
   fi
 }
 
+# apt_install WHAT PACKAGE: Debian's package; its log is install.log in the temporary folder.
+apt_install() {
+  run_with_progress "$1: installing" "$temporary_folder/install.log" \
+    env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$2"
+}
+
 fetch() {
   local what=$1 url=$2 file=$3 log="$3.log"
   if ! command -v curl >/dev/null 2>&1; then

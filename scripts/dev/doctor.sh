@@ -15,6 +15,7 @@ doctor() {
   doctor_postgres
   doctor_s3_server
   doctor_python
+  doctor_chromium
   doctor_cache
   doctor_server
   [ "$doctor_problems" -eq 0 ] || fail "$doctor_problems of the above must be put right."
@@ -125,6 +126,20 @@ doctor_python() {
     report will "$name" 'the next test run installs them with pip into the cache (20 s)'
   else
     report MISSING "$name" 'install python3, 3.10 or later (on Debian also python3-venv), or set EVERTHREAD_PYTHON; only tests need it'
+  fi
+}
+
+doctor_chromium() {
+  local name=Chromium problem
+  if problem=$( (find_chromium) 2>&1); then
+    find_chromium
+    report ok "$name" "$chromium ($chromium_source)"
+  elif [ -n "$problem" ]; then
+    report MISSING "$name" "${problem#temporal-dev: }"
+  elif command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
+    report will "$name" "the next test run installs Debian's package"
+  else
+    report MISSING "$name" 'for tests, install it (apt-get install chromium, brew install --cask chromium), or set CHROMIUM_PATH'
   fi
 }
 

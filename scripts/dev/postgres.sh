@@ -54,20 +54,15 @@ install_postgres() {
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-postgres"
   keep_postgres_from_starting
   say "$what: installing Debian's package"
-  if ! apt_install postgresql; then
+  if ! apt_install "$what" postgresql; then
     run_with_progress "$what: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
-    if ! apt_install postgresql; then
+    if ! apt_install "$what" postgresql; then
       show_log_end "$temporary_folder/install.log"
       fail "no $what: apt-get could not install it, as shown; check the network (or /etc/apt), or set POSTGRES_BIN_PATH."
     fi
   fi
   find_postgres || fail "no $what: Debian's package is older than version $postgres_oldest: install a newer one, or set POSTGRES_BIN_PATH."
   say "$what: installed in $postgres_bin"
-}
-
-apt_install() {
-  run_with_progress 'PostgreSQL: installing' "$temporary_folder/install.log" \
-    env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$1"
 }
 
 # Without this file the package makes and starts a database of its own.

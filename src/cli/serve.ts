@@ -1,26 +1,33 @@
 import { readFile } from 'node:fs/promises'
+import type { ThreadClient } from '../client/index.js'
 import { ConfigError } from '../protocol/errors.js'
 import { serveThreads } from '../server/index.js'
-import type { ThreadServer, Token, ToolWorker } from '../server/index.js'
+import { namespaceUrl } from '../server/page.js'
+import type { PageOptions, ThreadServer, Token, ToolWorker } from '../server/index.js'
 import type { Command, Terminal } from './terminal.js'
 
 /** Serves threads over HTTP until Ctrl-C or SIGTERM. */
 export const serve: Command = {
-  usage: '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE]',
+  usage: '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE] [--no-page] [--temporal-ui URL]',
   summary:
     'serve threads over HTTP; one a line: tokens with their account, those of tool workers with their task queues: ' +
-    'FILE, or EVERTHREAD_TOKENS and EVERTHREAD_TOOL_WORKERS',
+    'FILE, or EVERTHREAD_TOKENS and EVERTHREAD_TOOL_WORKERS; and the page for people, with links to the Temporal UI',
   arguments: [],
-  flags: { port: 'string', hostname: 'string', tokens: 'string', 'tool-workers': 'string' },
+  flags: {
+    ...{ port: 'string', hostname: 'string', tokens: 'string', 'tool-workers': 'string' },
+    ...{ 'no-page': 'boolean', 'temporal-ui': 'string' },
+  },
   async run({ threads, terminal }, { flags }) {
     const tokens = readTokens(await readText('tokens', flags['tokens'], 'EVERTHREAD_TOKENS'))
     const listed = await readText('tool-workers', flags['tool-workers'], 'EVERTHREAD_TOOL_WORKERS')
     const toolWorkers = readToolWorkers(listed)
     const { hostname } = flags
+    const page = flags['no-page'] === true ? false : pageOf(flags['temporal-ui'], threads)
     const server = await serveThreads({
       client: threads,
       tokens,
       toolWorkers,
+      page,
       port: portOf(flags['port']),
       ...(typeof hostname === 'string' && { hostname }),
       log: (entry) => terminal.line(JSON.stringify(entry)),
@@ -30,7 +37,7 @@ export const serve: Command = {
     const queues = [...new Set(toolWorkers.flatMap(({ taskQueues }) => taskQueues))].join(', ')
     const others = toolWorkers.length === 0 ? '' : `, ${toolWorkers.length} of tool workers (${queues})`
     terminal.line(
-      `serving threads at ${server.url} (document: ${server.url}/openapi.json); tokens: ${who}${others}`,
+      `serving threads at ${server.url} (${page === false ? 'no page, ' : ''}document: ${server.url}/openapi.json); tokens: ${who}${others}`,
     )
     await serveUntilStopped(server, terminal)
   },
@@ -40,6 +47,20 @@ function portOf(given: unknown): number {
   const port = given === undefined ? 8080 : Number(given)
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
   throw new ConfigError([`Expected --port to be a number from 0 to 65535, got "${String(given)}"`])
+}
+
+/** What the page links to: `--temporal-ui`, else EVERTHREAD_UI_URL; an address without a namespace gets the client's. */
+function pageOf(given: unknown, threads: ThreadClient): PageOptions {
+  const text = typeof given === 'string' ? given : (process.env['EVERTHREAD_UI_URL'] ?? '')
+  if (text === '') return {}
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new ConfigError([
+      `Expected --temporal-ui or EVERTHREAD_UI_URL to be the http address of a Temporal UI, got "${text}".`,
+    ])
+  const address = text.replace(/\/+$/, '')
+  if (url.pathname.includes('/namespaces/')) return { temporalUi: address }
+  return { temporalUi: namespaceUrl(address, threads) }
 }
 
 /** Serves until Ctrl-C or SIGTERM. Then no request is accepted any more, streams end, and requests in flight are answered. */

@@ -21,6 +21,7 @@ import type { Grant, GrantsFilter } from './lists/grants.js'
 import { examine } from './doctor/examine.js'
 import type { Examine, Finding } from './doctor/finding.js'
 import {
+  countThreadsByStatus,
   listAgentSummaries,
   findSummary,
   listPendingPage,
@@ -34,6 +35,7 @@ import type {
   ListThreads,
   PageOptions,
   PendingPage,
+  ThreadCounts,
   ThreadRequest,
   ThreadsPage,
   ThreadSummary,
@@ -185,6 +187,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** As `list`, a page at a time, for callers that return with a cursor. @throws ConfigError for an invalid cursor */
   page(filter: ListThreads = {}, options: PageOptions = {}): Promise<ThreadsPage> {
     return listThreadsPage(this.#context, filter, options)
+  }
+
+  /** Counts threads by status, in the store; of more than 10,000 those with the newest activity. */
+  counts(filter: ListThreads = {}): Promise<ThreadCounts> {
+    return countThreadsByStatus(this.#context, filter)
   }
 
   /** Reads a thread from the store; null if there is none. */

@@ -111,17 +111,15 @@ const GITIGNORE = `node_modules/
 
 function agents({ package: from, name, model }: Provider): string {
   return `import { ${name} } from '${from}'
-import { defineAgent, defineModel, definePrompt, defineTool, registry } from 'everthread'
+import { agent, defineTool } from 'everthread'
 import { z } from 'zod'
-
-const chat = defineModel({ name: 'chat', provider: ${name}, model: '${model}' })
 
 const look_up_order = defineTool({
   description: 'Look up an order by its number, such as A-17.',
   args: z.object({ order: z.string() }),
   // It changes nothing: after a crash it may run again.
   idempotent: true,
-  execute: (_state, { order }) => ({ status: 'success', result: { order, item: 'a tent', euros: 180 } }),
+  execute: (_state, { order }) => ({ order, item: 'a tent', euros: 180 }),
 })
 
 const refund = defineTool({
@@ -129,33 +127,14 @@ const refund = defineTool({
   args: z.object({ order: z.string(), euros: z.number().positive() }),
   // The thread waits until a person has answered: minutes or weeks, over crashes and deploys.
   needsApproval: true,
-  execute: (_state, { order, euros }) => ({
-    status: 'success',
-    result: \`\${euros} euros are refunded for \${order}.\`,
-  }),
+  execute: (_state, { order, euros }) => \`\${euros} euros are refunded for \${order}.\`,
 })
 
-const support_desk = definePrompt({
-  name: 'support_desk',
-  toolDescription: 'Answers customers',
-  model: 'chat',
-  prompt: 'You are the support desk of a shop for outdoor gear. Be brief. Never invent facts.',
-  // The model reads the whole conversation and the results of its tools.
-  includeChat: true,
-  includePastTools: true,
-  tools: ['look_up_order', 'refund'],
-})
-
-const support = defineAgent({
+export const support = agent({
   name: 'support',
   title: 'Support desk',
-  sideA: { prompt: 'support_desk', maxSteps: 30 },
-})
-
-export const agents = registry({
-  agents: [support],
-  prompts: [support_desk],
-  models: [chat],
+  model: ${name}('${model}'),
+  instructions: 'You are the support desk of a shop for outdoor gear. Be brief. Never invent facts.',
   tools: { look_up_order, refund },
 })
 `
@@ -166,14 +145,14 @@ import { test } from 'node:test'
 
 import { createTestEnvironment, scriptedModel } from 'everthread/testing'
 
-import { agents } from './agents.ts'
+import { support } from './agents.ts'
 
 test('a refund waits for a person, over a crash', { timeout: 120_000 }, async () => {
   const chat = scriptedModel([
     { toolCalls: [{ name: 'refund', args: { order: 'A-17', euros: 180 } }] },
     { text: 'Done.' },
   ])
-  const env = await createTestEnvironment({ registry: agents, models: { chat } })
+  const env = await createTestEnvironment({ agents: [support], models: chat })
   try {
     const thread = await env.threads.create({ agent: 'support', message: 'Please refund A-17.' })
     assert.equal((await thread.waitUntilIdle()).status, 'waiting_permission')
@@ -190,10 +169,10 @@ test('a refund waits for a person, over a crash', { timeout: 120_000 }, async ()
 
 const WORKER = `import { createWorker } from 'everthread/worker'
 
-import { agents } from './agents.ts'
+import { support } from './agents.ts'
 
 // The worker of production. TEMPORAL_ADDRESS names its Temporal, EVERTHREAD_DATABASE_URL its store.
-const worker = await createWorker({ registry: agents })
+const worker = await createWorker({ agents: [support] })
 await worker.run()
 `
 
@@ -203,7 +182,7 @@ function readme({ name, provider }: Project): string {
 An agent with [Everthread](https://www.npmjs.com/package/everthread): its conversations survive every crash and deploy.
 
 \`\`\`sh
-npm run dev     # Temporal, a worker, the HTTP server; the line that it prints has the URL; q ends all of it
+npm run dev     # Temporal, a worker, the HTTP server and the page; the line that it prints has the URL; q ends all of it
 npm test        # the agent with a scripted model, a real worker and a real server
 npm run check   # the types
 \`\`\`
@@ -213,10 +192,10 @@ tool whose name you write, such as "look up order A-17" or "refund order A-17, 2
 
 ## What to do next
 
-1. Start \`npm run dev\`, and talk: \`npx everthread chat support\` in a second terminal. Ask for a refund: the tool waits for your answer.
-2. Change the text of the prompt in \`agents.ts\` while that request is open, and save: a new worker starts, the old one ends, and the request
+1. Start \`npm run dev\`, open the URL, and talk. Ask for a refund: the tool waits for your answer. Kill the worker while it answers: it goes on.
+2. Change the \`instructions\` in \`agents.ts\` while that request is open, and save: a new worker starts, the old one ends, and the request
    is still there. Answer it.
-3. Write a tool of your own beside \`refund\`, and add its name to the prompt's \`tools\`.
+3. Write a tool of your own beside \`refund\`, and add it to \`tools\`.
 4. Extend \`agents.test.ts\`. The guide is in \`node_modules/everthread/docs/guide/\`: \`tools.md\`, \`approvals.md\`, \`subagents.md\`, \`testing.md\`.
 5. Production: \`npm start\` runs a worker, \`npx everthread serve\` the HTTP server. TEMPORAL_ADDRESS names your Temporal server,
    EVERTHREAD_DATABASE_URL your PostgreSQL: \`docs/guide/workers.md\`, \`docs/operations.md\`.

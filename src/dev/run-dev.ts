@@ -13,6 +13,7 @@ import { ThreadClient } from '../client/index.js'
 import { contextOf } from '../client/thread-client.js'
 import { ConfigError } from '../protocol/errors.js'
 import { createThreadApp } from '../server/index.js'
+import { namespaceUrl } from '../server/page.js'
 import { listen } from '../server/serve-threads.js'
 import type { ThreadServer } from '../server/serve-threads.js'
 import { loadSqlite } from '../store/sqlite/sqlite-database.js'
@@ -196,7 +197,8 @@ async function serve(
 ): Promise<ThreadServer> {
   const closing = new AbortController()
   const token = readToken()
-  const app = createThreadApp({ client: threads, tokens: [{ token }], closing: closing.signal })
+  const page = temporalUi === null ? {} : { temporalUi: namespaceUrl(temporalUi, threads) }
+  const app = createThreadApp({ client: threads, tokens: [{ token }], closing: closing.signal, page })
   addDevRoutes(app, worker)
   const server = await listen({
     fetch: (request, env) => refuseForeign(request, port) ?? app.fetch(request, env),

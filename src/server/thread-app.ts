@@ -13,6 +13,8 @@ import { errorResponse, ProblemError, problemResponse } from './error-response.j
 import { limitBodies } from './limits/limit-bodies.js'
 import { limitRates } from './limits/rate-limit.js'
 import type { RateLimit } from './limits/rate-limit.js'
+import { addPageRoutes } from './page.js'
+import type { PageOptions } from './page.js'
 import { logFailures, logRequests } from './request-log.js'
 import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
 import { addErrorsRoutes } from './routes/errors-routes.js'
@@ -54,6 +56,8 @@ export interface ThreadAppOptions extends Authentication {
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
   readonly toolWorkers?: readonly ToolWorker[]
+  /** The page for people at `/`, with files below `/page/`; false: there is none. @default the page, without a Temporal UI */
+  readonly page?: PageOptions | false
   /** Gets one entry per request, without content. @default writes failures (500 and above) to stderr */
   readonly log?: (entry: RequestEntry) => void
   /** Its abort ends streams of events; requests in flight are still answered. */
@@ -95,6 +99,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   // Routes that are added before the guards need no token.
   describeApp(app)
   addHealthRoutes(app, server)
+  if (options.page !== false) addPageRoutes(app, options.page ?? {})
   // These routes check tokens of workers and of calls themselves.
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   app.use(authenticateCallers(options))
@@ -119,7 +124,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   return app
 }
 
-/** No answer is a page: a browser must run, frame and cache nothing of it, unless a route sets other headers. */
+/** No answer but the page is one: a browser must run, frame and cache nothing of it, unless a route sets other headers. */
 function setHeaders(): MiddlewareHandler<ServerEnv> {
   const secure = secureHeaders({
     contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },

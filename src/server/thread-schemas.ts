@@ -30,8 +30,20 @@ export const threadSummary = z
     createdAt: microseconds,
     lastActivityAt: microseconds,
     closedAt: microseconds.nullable(),
+    lastSequence: z
+      .int()
+      .openapi({ description: 'Of its newest event: `after` of events goes on from here.' }),
   })
   .openapi('Thread')
+
+export const threadCounts = z
+  .object({
+    counts: z.record(z.string(), z.int()).openapi({ description: 'By status.' }),
+    more: z.boolean().openapi({
+      description: 'True: there are more than the 10,000 with the newest activity, which are counted.',
+    }),
+  })
+  .openapi('ThreadCounts')
 
 export const threadsPage = z
   .object({ threads: z.array(threadSummary).readonly(), next })

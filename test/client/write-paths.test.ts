@@ -52,6 +52,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   budget: () => thread.budget(),
   budgets: (threads) => threads.budgets({ account: 'acme' }),
   permissions: (threads) => Promise.all([threads.permissions({ account: 'acme' }), thread.permissions()]),
+  counts: (threads) => threads.counts(),
   readFile: () => thread.readFile('/kept'),
   readFileStream: () => thread.readFileStream('/kept'),
   readdirFile: () => thread.readdirFile('/'),

@@ -31,6 +31,7 @@ test('the routes that take a query are known', () => {
     'GET /grants',
     'GET /permissions',
     'GET /requests',
+    'GET /thread-counts',
     'GET /threads',
     'GET /threads/{threadId}/decisions',
     'GET /threads/{threadId}/errors',

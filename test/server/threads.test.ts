@@ -283,3 +283,40 @@ describe('messages', () => {
     ])
   })
 })
+
+describe('a search', () => {
+  test('finds a text in title, id, agent and user, whatever its case, and counts by status', async () => {
+    const token = GLOBEX
+    const create = (key: string, rest: object): Promise<unknown> =>
+      call('/threads', { token, body: { agent: 'support', key, tags: ['search'], ...rest } })
+    await create('one', { title: 'A Tent of 100%' })
+    await create('two', { title: 'A tent of 100 euros', userId: 'Ann_1' })
+    const found = async (search: string): Promise<readonly string[]> => {
+      const query = `tag=search&search=${encodeURIComponent(search)}`
+      const { body } = await call(`/threads?${query}`, { token })
+      const counted = await call(`/thread-counts?${query}`, { token })
+      expect(counted.body).toEqual({
+        counts: body.threads.length === 0 ? {} : { idle: body.threads.length },
+        more: false,
+      })
+      return body.threads.map(({ title }: { title: string }) => title).toSorted()
+    }
+    expect(await found('TENT')).toHaveLength(2)
+    // Signs that databases take for patterns are the person's own.
+    expect(await found('100%')).toEqual(['A Tent of 100%'])
+    expect(await found('ann_')).toEqual(['A tent of 100 euros'])
+    expect(await found('ann%')).toEqual([])
+    expect(await found('\\')).toEqual([])
+    // Of another account nothing is found or counted.
+    expect((await call('/thread-counts?tag=search', { token: ACME })).body.counts).toEqual({})
+  })
+
+  test('counts threads of all accounts for an operator, by status and filter', async () => {
+    const { body } = await call('/thread-counts?parent=none&agent=support', { token: OPERATOR })
+    expect(body.counts.idle).toBeGreaterThan(1)
+    expect((await call('/thread-counts?agent=nobody', { token: OPERATOR })).body).toEqual({
+      counts: {},
+      more: false,
+    })
+  })
+})

@@ -56,12 +56,20 @@ test('the registry is the default export, or the only one that is a registry', a
   expect(await load(sound)).toEqual(sound.map(() => ['w']))
 })
 
+test('agents in the short form are one registry together', async () => {
+  const made = `import { agent } from '${join(PROJECT, 'src/index.ts')}'
+    const model = { specificationVersion: 'v4', provider: 'x', modelId: 'm', supportedUrls: {} } as never
+    export const one = agent({ name: 'one', model, instructions: 'Help.' })
+    export const two = agent({ name: 'two', model, instructions: 'Help.' }); export default one`
+  expect(await load([{ 'agents.ts': made }])).toEqual([[]])
+})
+
 test('a file without a registry, or with several, is a sentence', async () => {
   const texts = ['export const a = 1', '', `export const a = ${REGISTRY}, b = ${REGISTRY}`]
   expect(await load(texts.map((text) => ({ 'agents.ts': text })))).toEqual(
     ['a.', 'a file without exports.', 'a, b: export one of them as default.'].map((got) =>
       expect.stringContaining(
-        `expected one export that is a result of registry() or loadRegistry(), got ${got}`,
+        `expected agents among its exports, results of agent(), or one result of registry() or loadRegistry(), got ${got}`,
       ),
     ),
   )

@@ -7,6 +7,8 @@ import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Registry } from '../../definitions/known-definitions.js'
+import { registry } from '../../definitions/registry.js'
+import { isAgent } from '../../definitions/short-form/agent.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { isRegistry } from '../../worker/given-registry.js'
 
@@ -32,21 +34,24 @@ function resolveTypeScript(): void {
   })
 }
 
-/** Imports the file, and finds the registry among its exports. @throws ConfigError, or whatever the file throws */
+/**
+ * Imports the file, and finds its agents: one registry, or agents in the short form, which make one together.
+ * @throws ConfigError, or whatever the file throws
+ */
 export async function loadAgents(file: string): Promise<Registry> {
   resolveTypeScript()
   const module = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>
   if (isRegistry(module['default'])) return module['default']
-  const found = new Map(
-    Object.entries(module).flatMap(([name, value]) => (isRegistry(value) ? [[value, name] as const] : [])),
-  )
-  const [only, ...others] = found.keys()
+  const exported = [...new Set(Object.values(module))]
+  const [only, ...others] = exported.filter(isRegistry)
   if (only !== undefined && others.length === 0) return only
-  const names = only === undefined ? Object.keys(module) : [...found.values()]
+  const agents = exported.filter(isAgent)
+  if (only === undefined && agents.length > 0) return registry({ agents })
+  const names = Object.keys(module).filter((name) => only === undefined || isRegistry(module[name]))
   const got = names.length === 0 ? 'a file without exports' : names.join(', ')
   const remedy = only === undefined ? '' : ': export one of them as default'
   throw new ConfigError([
-    `${file}: expected one export that is a result of registry() or loadRegistry(), got ${got}${remedy}.`,
+    `${file}: expected agents among its exports, results of agent(), or one result of registry() or loadRegistry(), got ${got}${remedy}.`,
   ])
 }
 

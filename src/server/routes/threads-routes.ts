@@ -22,7 +22,7 @@ import {
   writeRefusals,
   agentSummary,
 } from '../schemas.js'
-import { threadSummary, threadsPage } from '../thread-schemas.js'
+import { threadCounts, threadSummary, threadsPage } from '../thread-schemas.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)
@@ -72,6 +72,24 @@ const create = createRoute({
   },
 })
 
+const filter = {
+  agent: z.string().optional(),
+  userId: z.string().optional(),
+  parent: z
+    .string()
+    .optional()
+    .openapi({ description: 'Threads that this one started; "none": root threads.' }),
+  root: z.string().optional().openapi({ description: 'All threads of its tree, itself included.' }),
+  tag: z.string().optional(),
+  search: z
+    .string()
+    .min(1)
+    .max(LIMITS.nameLength)
+    .optional()
+    .openapi({ description: 'A text in the title, the id, the agent or the user, whatever its case.' }),
+  account: z.string().optional().openapi({ description: 'For operators.' }),
+}
+
 const list = createRoute({
   method: 'get',
   path: '/threads',
@@ -79,21 +97,20 @@ const list = createRoute({
   tags: ['threads'],
   security,
   summary: 'Threads of the account, newest activity first.',
-  request: {
-    query: pageQuery.extend({
-      agent: z.string().optional(),
-      status: z.string().optional(),
-      userId: z.string().optional(),
-      parent: z
-        .string()
-        .optional()
-        .openapi({ description: 'Threads that this one started; "none": root threads.' }),
-      root: z.string().optional().openapi({ description: 'All threads of its tree, itself included.' }),
-      tag: z.string().optional(),
-      account: z.string().optional().openapi({ description: 'For operators.' }),
-    }),
-  },
+  request: { query: pageQuery.extend({ ...filter, status: z.string().optional() }) },
   responses: { 200: json('A page.', threadsPage), ...refusals },
+})
+
+const count = createRoute({
+  method: 'get',
+  // Not below /threads, where it could be the id of one.
+  path: '/thread-counts',
+  operationId: 'countThreads',
+  tags: ['threads'],
+  security,
+  summary: 'The number of threads of the account by status.',
+  request: { query: z.strictObject(filter) },
+  responses: { 200: json('The counts at one moment.', threadCounts), ...refusals },
 })
 
 const read = createRoute({
@@ -123,14 +140,15 @@ export function addThreadsRoutes(app: ThreadApp, { client, admitMessage }: Serve
     return context.json(await readThread(threadId), 201)
   })
   app.openapi(list, async (context) => {
-    const { cursor, limit, parent, account: asked, ...rest } = context.req.valid('query')
-    const account = context.get('caller').account ?? asked
-    const filter = withoutUndefined({ ...rest, account, parent: parent === 'none' ? null : parent })
+    const { cursor, limit, ...rest } = context.req.valid('query')
     const page = await answerConfigErrors(client, () =>
-      client.page(filter, withoutUndefined({ cursor, limit })),
+      client.page(filterOf(rest, context.get('caller')), withoutUndefined({ cursor, limit })),
     )
     return context.json(page, 200)
   })
+  app.openapi(count, async (context) =>
+    context.json(await client.counts(filterOf(context.req.valid('query'), context.get('caller'))), 200),
+  )
   app.openapi(read, async (context) =>
     context.json(await readThread(context.req.valid('param').threadId), 200),
   )
@@ -140,6 +158,20 @@ export function addThreadsRoutes(app: ThreadApp, { client, admitMessage }: Serve
     if (thread === null) throw new ThreadNotFoundError(threadId)
     return thread
   }
+}
+
+interface GivenFilter {
+  readonly parent?: string | undefined
+  readonly account?: string | undefined
+}
+
+/** An account sees its own threads, whatever it asks for. */
+function filterOf<Given extends GivenFilter>({ parent, account, ...rest }: Given, caller: Caller) {
+  return withoutUndefined({
+    ...rest,
+    account: caller.account ?? account,
+    parent: parent === 'none' ? null : parent,
+  })
 }
 
 /** All accounts share one name space of ids: an account that could choose ids would find out about threads of others. */

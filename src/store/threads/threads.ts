@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import { storedPermissions } from '../../policy/judge.js'
 import type { StoredPermissions, ThreadPermissions } from '../../policy/judge.js'
@@ -199,6 +200,8 @@ export interface ThreadFilter {
   readonly root?: string
   readonly tag?: string
   readonly account?: string
+  /** A text that the title, the id, the agent or the user contains, whatever its case. */
+  readonly search?: string
 }
 
 /** The end of a page. A thread that became active since then moved to an earlier page. */
@@ -218,19 +221,7 @@ export async function listThreads(
   db: Reader,
   { filter = {}, after = null, limit }: ListThreads,
 ): Promise<{ readonly threads: readonly ThreadRecord[]; readonly next: ThreadCursor | null }> {
-  let query = db.selectFrom('threads').selectAll()
-  if (filter.agent !== undefined) query = query.where('agent', '=', filter.agent)
-  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
-  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
-  if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
-  else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
-  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
-  if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
-  const { tag } = filter
-  if (tag !== undefined)
-    query = query.where('id', 'in', (tags) =>
-      tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
-    )
+  let query = selectThreads(db, filter).selectAll()
   if (after !== null) {
     query = query.where((where) =>
       where(where.refTuple('last_activity_at', 'id'), '<', where.tuple(after.lastActivityAt, after.id)),
@@ -245,6 +236,55 @@ export async function listThreads(
   const last = threads.at(-1)
   const more = rows.length > limit && last !== undefined
   return { threads, next: more ? { lastActivityAt: last.last_activity_at, id: last.id } : null }
+}
+
+/** The number of threads by status, among the `most` with the latest activity; `more`: there are others. */
+export async function countThreads(
+  db: Reader,
+  { filter, most }: { readonly filter: ThreadFilter; readonly most: number },
+): Promise<{ readonly counts: Readonly<Record<string, number>>; readonly more: boolean }> {
+  const newest = selectThreads(db, filter)
+    .select('status')
+    .orderBy('last_activity_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(most + 1)
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .select(['status', (count) => count.fn.countAll<number>().as('threads')])
+    .groupBy('status')
+    .execute()
+  const counts = rows.map(({ status, threads }) => [status, Number(threads)] as const)
+  const total = counts.reduce((sum, [, threads]) => sum + threads, 0)
+  return { counts: Object.fromEntries(counts), more: total > most }
+}
+
+/** The threads that a filter matches. */
+function selectThreads(db: Reader, filter: ThreadFilter) {
+  let query = db.selectFrom('threads')
+  if (filter.agent !== undefined) query = query.where('agent', '=', filter.agent)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
+  if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
+  else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
+  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
+  if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
+  const { tag } = filter
+  if (tag !== undefined)
+    query = query.where('id', 'in', (tags) =>
+      tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
+    )
+  const { search } = filter
+  if (search !== undefined) {
+    const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+    query = query.where((where) =>
+      where.or(
+        (['title', 'id', 'agent', 'user_id'] as const).map(
+          (column) => sql<boolean>`${where.fn<string>('lower', [column])} like ${pattern} escape '\\'`,
+        ),
+      ),
+    )
+  }
+  return query
 }
 
 interface ThreadProgress {

@@ -8,6 +8,7 @@ import type { Registry } from '../../../src/definitions/known-definitions.js'
 import { shareStore } from '../../../src/store/open-store.js'
 import { runCaps } from '../../../src/definitions/plan/build-plan.js'
 import { createWorker } from '../../../src/worker/index.js'
+import { pageDesk } from '../../page/page-desk.js'
 import { endingsDesk } from '../subagent-endings/desk.js'
 import { mortalStore } from './death.js'
 import type { Death } from './death.js'
@@ -64,6 +65,7 @@ flushCompileCache()
 process.send?.('ready')
 
 function deskOf({ desk }: WorkerPlace): Registry {
+  if (desk === 'page') return pageDesk()
   if (desk === 'endings') return endingsDesk(place)
   return desk === 'queues' ? queuesDesk(place) : integrationDesk(place)
 }

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { answerWith, openPlace, say, threadAddress } from './place.js'
+import type { Place } from './place.js'
+
+let place: Place
+beforeAll(async () => {
+  place = await openPlace()
+})
+afterAll(() => place.close())
+
+/** The text of the newest result of a tool. */
+async function resultIn(id: string): Promise<string | null | undefined> {
+  const { messages } = await place.fixture.threads.get(id).messages()
+  return messages.findLast(({ role }) => role === 'tool')?.content
+}
+
+test('an approval with an edited argument runs the call with it', async () => {
+  const page = await place.openThread('edited')
+  await say(page, 'please refund')
+  const card = page.getByRole('region', { name: 'Request: Approve refund?' })
+  await card.getByRole('button', { name: 'Edit the arguments' }).click()
+  await card.getByLabel('euros').fill('no number')
+  await card.getByRole('button', { name: 'Approve with these arguments' }).click()
+  await card.getByRole('alert').getByText('Expected "euros" to be a number, got "no number".').waitFor()
+  // What the schema refuses, the server refuses, and the request stays.
+  await card.getByLabel('euros').fill('-1')
+  await card.getByRole('button', { name: 'Approve with these arguments' }).click()
+  await card.getByRole('alert').getByText(/euros/).waitFor()
+  await card.getByLabel('euros').fill('25')
+  await card.getByRole('button', { name: 'Approve with these arguments' }).click()
+  await answerWith(page, 'done')
+  expect(await resultIn('edited')).toContain('25 euros are refunded.')
+  await card.waitFor({ state: 'detached' })
+})
+
+test('a denial with a reason reaches the agent', async () => {
+  const page = await place.openThread('denied')
+  await say(page, 'please refund')
+  const card = page.getByRole('region', { name: 'Request: Approve refund?' })
+  await card.getByRole('button', { name: 'Deny' }).click()
+  await card.getByLabel('Reason, for the agent').fill('The tent is used.')
+  await card.getByRole('button', { name: 'Deny the call' }).click()
+  await answerWith(page, 'done')
+  expect(await resultIn('denied')).toContain('The tent is used.')
+  await page.locator('.tool[data-outcome=denied]').waitFor()
+})
+
+test('two tabs that answer one request: the first decides, the second reads that', async () => {
+  const first = await place.openThread('two-tabs')
+  const second = await place.open(threadAddress('two-tabs'))
+  await say(first, 'please refund')
+  const cards = [first, second].map((page) => page.getByRole('region', { name: 'Request: Approve refund?' }))
+  await Promise.all(cards.map((card) => card.waitFor()))
+  // Of the second tab nothing comes in, so that its person still sees the request.
+  await second.route('**/requests?*', (route) => route.abort())
+  await first.getByRole('button', { name: 'Approve', exact: true }).click()
+  await answerWith(first, 'done')
+  await second.getByRole('button', { name: 'Deny' }).click()
+  await second.getByRole('button', { name: 'Deny the call' }).click()
+  await second.getByText('Already answered by somebody else').waitFor()
+  expect(await resultIn('two-tabs')).toBe('40 euros are refunded.')
+})
+
+test('an approval that is remembered asks once', async () => {
+  const page = await place.openThread('remembered')
+  await say(page, 'please refund')
+  await page.getByLabel('Remember the approval of refund').selectOption('thread')
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  await answerWith(page, 'done')
+  await say(page, 'please refund')
+  await expect.poll(() => page.locator('.tool[data-outcome=succeeded]').count()).toBe(2)
+})
+
+test('a result in the place of a call, and a result by the form of a tool', async () => {
+  const page = await place.openThread('form')
+  await say(page, 'please refund')
+  await page.getByRole('button', { name: 'Answer in its place' }).click()
+  await page.getByLabel('Result, in the place of the call').fill('It was paid back in cash.')
+  await page.getByRole('button', { name: 'Give this result' }).click()
+  await answerWith(page, 'done')
+  expect(await resultIn('form')).toContain('It was paid back in cash.')
+  await say(page, 'please survey')
+  const card = page.getByRole('region', { name: 'Request: survey waits for its result' })
+  await card.getByLabel('Stars').fill('4')
+  await card.getByLabel('Again?').check()
+  await card.getByRole('button', { name: 'Give the result' }).click()
+  await card.waitFor({ state: 'detached' })
+  await expect.poll(() => resultIn('form')).toContain('"stars":4')
+})
+
+test('a thread that lacks a variable asks for it and goes on', async () => {
+  await place.fixture.create({ id: 'mail', agent: 'mailer' as 'clerk', message: 'Hello' })
+  const page = await place.open(threadAddress('mail'))
+  const card = page.getByRole('region', { name: 'Request: mailer needs variables' })
+  await card.getByLabel('MAIL_KEY').fill('a-key')
+  await card.getByRole('button', { name: 'Set them' }).click()
+  await answerWith(page, 'Gladly')
+})
+
+test('a subagent is in the tree, and what it used counts', async () => {
+  const page = await place.openThread('family')
+  await say(page, 'please researcher')
+  await answerWith(page, 'done')
+  await page.getByRole('tab', { name: /Agents/ }).click()
+  await page
+    .getByRole('tabpanel')
+    .getByRole('link', { name: /researcher/ })
+    .click()
+  await page.getByRole('link', { name: 'parent' }).waitFor()
+  await page.goBack()
+  await page.getByRole('tab', { name: 'Usage' }).click()
+  await page.getByRole('tabpanel').getByText('maxToolCalls').waitFor()
+  await page.getByRole('tab', { name: 'Steps' }).click()
+  await page.getByRole('tabpanel').getByText('stop on response').first().waitFor()
+})
