@@ -46,6 +46,8 @@ const CODES = [
   'HookDecision',
   'HookFailureCode',
   'HookFailureMode',
+  'PolicySubject',
+  'PolicyChangeKind',
   'WarningCode',
 ] as const
 

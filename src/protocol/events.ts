@@ -33,7 +33,13 @@ import type {
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
-import type { HookBeginning, HookCompletion, HookFailed, ToolCatalog } from './payloads/governance.js'
+import type {
+  HookBeginning,
+  HookCompletion,
+  HookFailed,
+  PolicyChange,
+  ToolCatalog,
+} from './payloads/governance.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -212,6 +218,8 @@ export interface EventPayloads {
     /** True: the person gave other arguments. */
     readonly changed?: true
   }
+  /** The rules or remembered approvals of the run or thread have changed. Those of accounts, users, agents and workers are read when a call begins, and are no event of a thread. */
+  'policy.changed': PolicyChange
   /** Of a limit of a budget so much is used that it is worth a warning. It comes once. */
   'budget.warning': BudgetFact
   /** A call does not fit into a budget, and does not begin. */
@@ -377,6 +385,7 @@ interface OpenFields {
   'budget.exceeded': 'scope' | 'period' | 'limit'
   'permission.evaluated': 'decision' | 'source'
   'permission.resolved': 'resolution'
+  'policy.changed': 'change' | 'subject'
   'action.required': 'kind'
   'action.resolved': 'kind' | 'decision'
   'effect.failed': 'code'

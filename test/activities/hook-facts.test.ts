@@ -26,7 +26,7 @@ async function payloadsOf(desk: ActivityDesk, hookRun: HookRun) {
   return desk.store.write((tx) => factsOfRun(tx, hookRun, place))
 }
 
-describe('AR-HP.7 the facts of a run of a hook', () => {
+describe('the facts of a run of a hook', () => {
   test.each([
     ['after_system_message', 'system:step_1_1'],
     ['filter_messages', 'messages:step_1_1'],

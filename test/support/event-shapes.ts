@@ -151,6 +151,12 @@ const WRITTEN = {
     ...{ requestId: text, by: text.nullable(), changed: z.literal(true).exactOptional() },
     resolution: z.enum(['allowed', 'denied', 'timed_out', 'cancelled']),
   }),
+  'policy.changed': z.strictObject({
+    subject: z.enum(['run', 'thread', 'tree', 'user']),
+    change: z.enum(['rules_added', 'grant_given', 'grant_revoked']),
+    ...{ rules: count.exactOptional(), digest: text.exactOptional() },
+    ...{ grantId: text.exactOptional(), by: text.nullable().exactOptional() },
+  }),
   'budget.warning': z.strictObject(budgetFact),
   'budget.exceeded': z.strictObject({
     ...budgetFact,

@@ -115,7 +115,7 @@ threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools },
     expect(Object.keys(POINTS).filter((point) => !seen.some((one) => one.startsWith(point)))).toEqual([])
   })
 
-  test('AR-S3.4 AR-HP.2 AR-EF.3 each run of a hook has its facts, at every point', async () => {
+  test('AR-S3.4 AR-HP.2 each run of a hook has its facts, at every point', async () => {
     const facts = await factsOf(await work())
     const ran = seen.map((one) => one.replace(/ .*/, ''))
     const began = facts.flatMap((one, at) =>
@@ -135,7 +135,7 @@ threeModes({ registry: recorded, models: scripts.models, tools: scripts.tools },
     }
   })
 
-  test('AR-EF.3 a hook that fails has a failure in the place of its end', async () => {
+  test('AR-HP.2 a hook that fails has a failure in the place of its end', async () => {
     broken.add('after_create_message')
     const facts = await factsOf(await work().finally(() => broken.clear()))
     const about = facts.filter(({ payload }) => 'hook' in payload && payload.hook === 'after_create_message')

@@ -168,10 +168,7 @@ function activationBeginning(...[input, content, operations]: Parameters<typeof 
 }
 
 /** Begins the run. Its prompt has all of its variables, so this ends the variable requests of earlier runs. */
-async function beginRun(
-  tx: Writer,
-  input: ActivationInput,
-): Promise<readonly ReturnType<typeof runStartFact>[]> {
+async function beginRun(tx: Writer, input: ActivationInput): Promise<readonly Fact[]> {
   const { threadId, trigger, run, drain } = input
   if (trigger === null || !(await beginRunRow(tx, input, trigger))) return []
   const waiting = drain.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
@@ -180,9 +177,9 @@ async function beginRun(
     openVariablesRequests(tx, threadId),
   ])
   // Its immediate subagents start before the drain.
-  await narrowRun(tx, { threadId, number: run }, rules)
+  const narrowed = await narrowRun(tx, { threadId, number: run }, rules)
   await endVariablesRequests(tx, { threadId, requests, decision: 'supplied', now: microseconds(input) })
-  return [runStartFact(input, trigger)]
+  return [runStartFact(input, trigger), ...narrowed]
 }
 
 /** The last transaction: it stages the calls in the same way as queued tools, and returns them as the answer. */

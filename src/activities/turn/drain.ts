@@ -180,9 +180,9 @@ async function deliverAdded(
 ): Promise<HeldOperation> {
   const { threadId, run } = input
   const { messages, brought } = await deliverItems(tx, input, hooked)
-  await narrowRun(tx, { threadId, number: run }, brought)
-  if (messages.length > 0)
-    await appendEvents(tx, { threadId, events: creationFacts(input, messages), now: microseconds(input) })
+  const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
+  const events = [...creationFacts(input, messages), ...narrowed]
+  await appendEvents(tx, { threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
   // Made by `modelBeginning`: the store's boundary.
@@ -206,8 +206,9 @@ async function deliverAfterAnswer(
   const { messages, brought } = await deliverItems(tx, later, hooked)
   // That run continues the last one, and has its rules.
   const last = brought.length === 0 ? null : await lastRun(tx, input.threadId)
-  if (last !== null) await narrowRun(tx, { threadId: input.threadId, number: last.number }, brought)
-  const events = creationFacts(later, messages)
+  const run = last === null ? null : { threadId: input.threadId, number: last.number }
+  const narrowed = run === null ? [] : await narrowRun(tx, run, brought)
+  const events = [...creationFacts(later, messages), ...narrowed]
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await listUnanswered(tx, input, await stageItems(tx, input))
@@ -244,9 +245,9 @@ async function drainQueue(
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
-  if (!idle) await narrowRun(tx, { threadId, number: run }, brought)
+  const narrowed = idle ? [] : await narrowRun(tx, { threadId, number: run }, brought)
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
-  const events = [...(await unstoredFacts(tx, input)), ...handed, ...step]
+  const events = [...(await unstoredFacts(tx, input)), ...handed, ...step, ...narrowed]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   const operations = await hooked.commit(tx)
   if (idle) {
@@ -312,9 +313,9 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     const { messages, brought } = await deliverMessages(tx, { threadId, ids, run, step })
     const started = input.trigger === null ? [] : [runStartFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
-    await narrowRun(tx, { threadId, number: run }, brought)
-    const events = [...(await unstoredFacts(tx, input)), ...started, ...creationFacts(input, messages)]
-    await appendEvents(tx, { threadId, events, now })
+    const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
+    const made = [...started, ...creationFacts(input, messages), ...narrowed]
+    await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...made], now })
     return MISSING
   })
 }

@@ -2,7 +2,7 @@
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { nowMicros } from '../../protocol/time.js'
-import { listGrants, revokeGrant } from '../../store/calls/grants.js'
+import { listGrants, revokeGrant, scopeOf } from '../../store/calls/grants.js'
 import type { GrantRecord, GrantScope } from '../../store/calls/grants.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -65,11 +65,9 @@ export async function revoke(
 }
 
 function toGrant(grant: GrantRecord): Grant {
-  // Written by `insertGrant`: the store's boundary.
-  const [scope] = JSON.parse(grant.subject) as [GrantScope]
   return {
     id: grant.id,
-    for: scope,
+    for: scopeOf(grant),
     threadId: grant.thread_id,
     account: grant.account,
     userId: grant.user_id,

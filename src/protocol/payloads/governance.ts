@@ -109,3 +109,39 @@ export interface ToolCatalog {
   /** A digest of their names, descriptions and schemas: two catalogs are equal if and only if their digests are. */
   readonly digest: string
 }
+
+/** Whose policy has changed. */
+export type PolicySubject =
+  /** One run. */
+  | 'run'
+  /** One thread. */
+  | 'thread'
+  /** A root thread with all of its subagents. */
+  | 'tree'
+  /** A user, in all of their threads. */
+  | 'user'
+
+/** What has changed of a policy. */
+export type PolicyChangeKind =
+  /** Rules that came with a message make it stricter. */
+  | 'rules_added'
+  /** A person wants an approval remembered. */
+  | 'grant_given'
+  /** A remembered approval holds no more. */
+  | 'grant_revoked'
+
+/** A change of the policy of a thread. */
+export interface PolicyChange {
+  /** Whose policy has changed. */
+  readonly subject: PolicySubject
+  /** What has changed. */
+  readonly change: PolicyChangeKind
+  /** The number of rules that hold from now on; only for rules. */
+  readonly rules?: number
+  /** A digest of these rules; only for rules. */
+  readonly digest?: string
+  /** The id of the remembered approval. */
+  readonly grantId?: string
+  /** Who gave it; null: they named nobody. Only for one that is given. */
+  readonly by?: string | null
+}

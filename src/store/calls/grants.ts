@@ -1,16 +1,19 @@
 /**
  * Grants: approvals that a person wants remembered.
- * Owns: their rows, and which of them holds for a call.
+ * Owns: their rows, which of them holds for a call, and the events that one is given and revoked, in the thread in which it was given.
  * Does not own: when one counts (`policy/judge.ts`), and how it is given (`client/answers/`).
  */
 import type { Selectable } from 'kysely'
 import { demandsMore } from '../../policy/approval.js'
 import type { CombinedApproval } from '../../policy/approval.js'
+import { fact } from '../../protocol/facts.js'
 import type { Micros } from '../../protocol/time.js'
+import { appendEvents } from '../events.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
 
 /** For what a grant holds: this thread, all threads of its tree, or all threads of its user. */
@@ -51,11 +54,14 @@ export async function insertGrant(tx: Writer, owner: Owner, { scope, ...grant }:
   if (subject === null) return false
   const threads = { thread: owner.id, tree: owner.root_thread_id, user: null } as const
   const whose = { account: owner.account, user_id: owner.user_id, given_in: owner.id }
-  await tx
+  const { numInsertedOrUpdatedRows: made = 0n } = await tx
     .insertInto('grants')
     .values(codec.toRow({ ...grant, ...whose, subject, thread_id: threads[scope], revoked_at: null }))
     .onConflict((conflict) => conflict.doNothing())
-    .execute()
+    .executeTakeFirst()
+  const { id: grantId, granted_by: by, created_at: now } = grant
+  const given = fact('policy.changed', { subject: scope, change: 'grant_given', grantId, by })
+  if (made > 0n) await appendEvents(tx, { threadId: owner.id, events: [given], now })
   return true
 }
 
@@ -123,12 +129,29 @@ interface RevokedGrant {
   readonly now: Micros
 }
 
-/** Revokes a grant; the first time counts. Returns whether there is one. */
+/** Revokes a grant; the first time counts, and is an event of the thread in which it was given, if that is open. Returns whether there is one. */
 export async function revokeGrant(tx: Writer, { id, account, now }: RevokedGrant): Promise<boolean> {
-  let query = tx
-    .updateTable('grants')
-    .set((row) => ({ revoked_at: row.fn.coalesce('revoked_at', row.val(now)) }))
-    .where('id', '=', id)
+  let query = tx.selectFrom('grants').selectAll().where('id', '=', id)
   if (account !== undefined) query = query.where('account', '=', account)
-  return (await query.executeTakeFirst()).numUpdatedRows === 1n
+  const row = await query.executeTakeFirst()
+  if (row === undefined) return false
+  const { numUpdatedRows: revoked } = await tx
+    .updateTable('grants')
+    .set({ revoked_at: now })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  const given = revoked === 0n ? null : await findThread(tx, row.given_in)
+  const isOpen = given !== null && given.closed_at === null && given.terminate_requested_at === null
+  if (!isOpen) return true
+  const change = { subject: scopeOf(row), change: 'grant_revoked', grantId: id } as const
+  await appendEvents(tx, { threadId: given.id, events: [fact('policy.changed', change)], now })
+  return true
+}
+
+/** For what a grant holds. */
+export function scopeOf({ subject }: Pick<GrantRecord, 'subject'>): GrantScope {
+  // Written by `insertGrant`: the store's boundary.
+  const [scope] = JSON.parse(subject) as [GrantScope]
+  return scope
 }

@@ -138,9 +138,9 @@ export async function placeQueuedTool(
   const line = { threadId, run, step, scope, now, tool, toolCallId: callId }
   const status = await appendToolInvocation(tx, line)
   const { messages, brought } = await deliverMessages(tx, { threadId, ids: [messageId], run, step })
-  await narrowRun(tx, { threadId, number: run }, brought)
+  const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
   const created = messages.map(({ id, role }) =>
     fact('message.created', { role }, { ...scope, messageId: id }),
   )
-  return { events: [status, ...created], narrows: brought.length > 0 }
+  return { events: [status, ...created, ...narrowed], narrows: brought.length > 0 }
 }

@@ -11,6 +11,11 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { mergePermissions } from '../../policy/permissions.js'
 import type { Permissions } from '../../policy/permissions.js'
+import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
+import { runIdOf } from '../../protocol/ids.js'
+import type { JsonObject } from '../../protocol/values.js'
+import { digestOf } from '../digest.js'
 import type { Reader, Writer } from '../store.js'
 import type { ChildKey } from './children.js'
 import type { RunKey } from './runs.js'
@@ -40,26 +45,33 @@ export function broughtColumn(rules: BroughtRules | undefined): string | RawBuil
   )`
 }
 
-/** Adds rules that messages have brought to those of their run. Without any it does nothing. */
+/** Adds rules that messages have brought to those of their run, and returns the event if there are others by that. Without any it does nothing. */
 export async function narrowRun(
   tx: Writer,
   { threadId, number }: RunKey,
   brought: readonly Permissions[],
-): Promise<void> {
-  if (brought.length === 0) return
+): Promise<readonly Fact[]> {
+  if (brought.length === 0) return []
   const run = await tx
     .selectFrom('runs')
     .select('permissions')
     .where('thread_id', '=', threadId)
     .where('number', '=', number)
     .executeTakeFirst()
-  const known = readRules(run?.permissions ?? null)
+  if (run === undefined) return []
+  const known = readRules(run.permissions)
+  const merged = mergePermissions([...known, ...brought])
+  const permissions = JSON.stringify(merged)
+  if (permissions === run.permissions) return []
   await tx
     .updateTable('runs')
-    .set({ permissions: JSON.stringify(mergePermissions([...known, ...brought])) })
+    .set({ permissions })
     .where('thread_id', '=', threadId)
     .where('number', '=', number)
     .execute()
+  const digest = digestOf(merged as JsonObject)
+  const change = { subject: 'run', change: 'rules_added', rules: Object.keys(merged).length, digest } as const
+  return [fact('policy.changed', change, { runId: runIdOf(number) })]
 }
 
 /** The rules in such a column: none or one. */
