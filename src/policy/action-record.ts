@@ -59,7 +59,9 @@ export function keepAction(
 /** The arguments, where they differ from the text. Those that JSON cannot carry, or that are nested too deep (T10), count as equal. */
 function differing(args: unknown, text: string): JsonObject | undefined {
   try {
-    const checked = JSON.parse(JSON.stringify(args)) as JsonObject
+    const json = JSON.stringify(args)
+    if (json === text) return undefined
+    const checked = JSON.parse(json) as JsonObject
     const written: unknown = text.trim() === '' ? {} : JSON.parse(text)
     return isDeepStrictEqual(checked, written) ? undefined : checked
   } catch {

@@ -161,7 +161,7 @@ threeModes(
       ['its thread', { permissions: { 'orders.*': 'deny' } }, 'thread'],
       ['its run', { message: { content: marked('Hello'), runPermissions: { 'orders.*': 'deny' } } }, 'run'],
     ] as const)(
-      'PL-RC.5 PL-RC.8 what a rule of %s denies cannot be done through a subagent, nor through its subagent',
+      'PL-RC.8 what a rule of %s denies cannot be done through a subagent, nor through its subagent',
       async (_what, given, source) => {
         const { thread, refunds } = await start(given, calls(order('refund')), calls(order('lead')))
         const child = await childOf(thread.threadId)
