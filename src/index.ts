@@ -79,12 +79,13 @@ export type { VariableDefinition } from './definitions/agent.js'
 export type {
   Action,
   ActionContext,
-  ActionKind,
+  ActionParent,
   ActionTraits,
   DestructiveFacts,
   Policy,
   PolicyAnswer,
 } from './policy/action.js'
+export type { ActionKind } from './protocol/event-codes.js'
 export type { ApprovalRule, Caller } from './policy/approval.js'
 export type { Preview, PreviewPart } from './policy/preview.js'
 export type { PermissionDecision, PermissionMode, ThreadPermissions } from './policy/judge.js'

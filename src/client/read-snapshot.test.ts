@@ -19,7 +19,14 @@ const control: ControlSnapshot = {
   children: [],
   lastRun: null,
 }
-const thread = { id: 't', agent: 'support', status: 'idle', created_at: 1, snapshot: null } as ThreadRecord
+const thread = {
+  id: 't',
+  agent: 'support',
+  status: 'idle',
+  created_at: 1,
+  snapshot: null,
+  origin: null,
+} as ThreadRecord
 const rows: SnapshotRows = {
   thread,
   children: [],

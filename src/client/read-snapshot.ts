@@ -17,7 +17,9 @@ import type { Reader } from '../store/store.js'
 import { listRegisteredChildren } from '../store/threads/thread-tree.js'
 import { listScheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
+import { runIdOf } from '../protocol/ids.js'
 import { lastRun } from '../store/threads/runs.js'
+import { agentChainOf } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { toPendingRequest } from './answers/pending-request.js'
 import type { PendingRequest } from './answers/pending-request.js'
@@ -39,6 +41,10 @@ export interface ThreadSnapshot {
   readonly parent: string | null
   /** Thread id of the root of its tree; its own id for a root thread. */
   readonly root: string
+  /** The run of the parent that started it; null for a root thread. */
+  readonly parentRun: string | null
+  /** The agents that the work has come through, the root's first, its own last. */
+  readonly agentChain: readonly string[]
   readonly status: ThreadStatus
   /** The last text of `sessionStatus` or `setStatus`; null before the first one. */
   readonly statusText: string | null
@@ -156,6 +162,8 @@ function readStoredFields({ thread, children }: SnapshotRows) {
     agent: thread.agent,
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
+    parentRun: thread.origin === null ? null : runIdOf(thread.origin.run),
+    agentChain: agentChainOf(thread),
     statusText: thread.status_text,
     children,
     lastSequence: thread.last_sequence,

@@ -7,6 +7,7 @@
  */
 import type { ActionTraits } from '../policy/action.js'
 import { traitsOfStart } from '../policy/action.js'
+import type { ApprovalRule } from '../policy/approval.js'
 import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -34,6 +35,8 @@ export interface AgentInventory {
 export interface WorkerJudgement {
   readonly permissions?: Permissions
   readonly permissionMode?: PermissionMode
+  /** Who may approve. */
+  readonly approval?: ApprovalRule
   readonly hasPolicy: boolean
 }
 
@@ -68,6 +71,8 @@ export interface ToolFacts {
   readonly traits: ActionTraits
   /** Whether a person is always asked, or the arguments decide. */
   readonly needsApproval: boolean | 'by_arguments'
+  /** Who may approve a call. */
+  readonly approval?: ApprovalRule
   /** Whether a call that a crash interrupted runs again. */
   readonly idempotent: boolean
   /** Milliseconds; null: no limit of its own. */
@@ -134,12 +139,14 @@ function factsOf(listed: ListedTool): ToolFacts {
 }
 
 function factsOfFunction(tool: ToolDefinition): ToolFacts {
-  const { capabilities = [], readOnly = false, destructive = false, needsApproval = false, remote } = tool
+  const { capabilities = [], readOnly = false, destructive = false } = tool
+  const { needsApproval = false, approval, remote } = tool
   const taskQueue = remote?.taskQueue ?? tool.taskQueue
   return {
     kind: remote === undefined ? 'function' : 'remote',
     traits: { capabilities, readOnly, destructive },
     needsApproval: typeof needsApproval === 'function' ? 'by_arguments' : needsApproval,
+    ...(approval === undefined ? {} : { approval }),
     idempotent: tool.idempotent ?? false,
     timeout: tool.timeout ?? LIMITS.toolTimeout,
     ...(taskQueue === undefined ? {} : { taskQueue }),

@@ -1,9 +1,10 @@
 /**
  * The action that a policy judges: a call of a tool, agent or prompt before it has an effect. A policy knows of an action only what stands here.
  */
+import type { ActionKind } from '../protocol/event-codes.js'
 import type { JsonObject } from '../protocol/values.js'
 import type { ApprovalRule } from './approval.js'
-import type { Effect } from './permissions.js'
+import type { Effect, Permissions } from './permissions.js'
 
 /** What is lost or hard to take back, for a person who decides and for the record. */
 export interface DestructiveFacts {
@@ -46,9 +47,6 @@ export function destructiveProblem(value: unknown): string | undefined {
     : 'expected true, false or { impact, undo }, texts that are not blank'
 }
 
-/** The kinds of calls that are judged. */
-export type ActionKind = 'tool' | 'prompt' | 'hand_off' | 'subagent' | 'subagent_message'
-
 /** A call, as policies and people see it. */
 export interface Action {
   /** The id of the call, which is stable over all attempts. */
@@ -63,7 +61,7 @@ export interface Action {
   readonly destructive: boolean | DestructiveFacts
 }
 
-/** For whom and where an action would be done. */
+/** For whom and where an action would be done. It is JSON. */
 export interface ActionContext {
   readonly threadId: string
   /** The root of the thread's tree. */
@@ -74,6 +72,21 @@ export interface ActionContext {
   readonly tags: readonly string[]
   readonly run: number
   readonly step: number
+  /** What started the thread; null for a root thread. */
+  readonly parent: ActionParent | null
+  /** The agents that the work has come through, the root's first, this one last. */
+  readonly agentChain: readonly string[]
+  /** The trace that the call belongs to; null: it is not traced. */
+  readonly traceId: string | null
+  /** The rules of the thread; a subagent has those of its parent. They count whatever the policy function says. */
+  readonly permissions: Permissions
+}
+
+/** The call that started a subagent. */
+export interface ActionParent {
+  readonly threadId: string
+  readonly runId: string
+  readonly toolCallId: string
 }
 
 /**

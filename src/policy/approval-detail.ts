@@ -4,7 +4,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 import { isObject } from '../protocol/values.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
-import type { ActionKind } from './action.js'
+import type { ActionKind } from '../protocol/event-codes.js'
 import type { CombinedApproval } from './approval.js'
 import type { PreviewPart } from './preview.js'
 import { schemaProblem } from './schema-problem.js'
@@ -15,7 +15,7 @@ export interface Question {
   /** Those of a tool are checked; those of anything else are as they were written. */
   readonly arguments: unknown
   readonly description?: string
-  /** The JSON schema of the arguments of a tool, for a form. */
+  /** The JSON schema of the arguments, for a form; left out: a tool has none, and of anything else they are not known. */
   readonly schema?: JSONSchema7
   readonly preview?: readonly PreviewPart[]
   readonly approval: CombinedApproval
@@ -26,6 +26,11 @@ export interface ApprovalDetail extends Question {
   readonly arguments: JsonValue
   /** The user for whom the thread works. */
   readonly requester: string | null
+}
+
+/** Whether a person may give other arguments. */
+export function takesArguments({ kind, schema }: Pick<Question, 'kind' | 'schema'>): boolean {
+  return kind === 'tool' || schema !== undefined
 }
 
 interface RequestRow {

@@ -30,7 +30,7 @@ describe('what is foreseen of a call', () => {
   test.each([
     ['without code', {}, {}, 'allowed', false],
     ['of a tool that always asks', asks, {}, 'asked', false],
-    ['of a tool that may ask', checked({ tool: true }), {}, 'allowed', true],
+    ['of a tool that may ask', checked({ tool: true }), {}, 'asked', true],
     ['that a policy function judges', checked({ policy: true }), {}, 'allowed', true],
     ['that rules deny', { ...ruled('deny'), ...checked({ tool: true, policy: true }) }, {}, 'denied', false],
     [
@@ -43,7 +43,7 @@ describe('what is foreseen of a call', () => {
     ['that a policy may deny', { ...asks, ...checked({ policy: true }) }, {}, 'asked', true],
     ['with bypass', { ...asks, ...checked({ tool: true }) }, { mode: 'bypass' }, 'allowed', false],
     ['with bypass and a policy', checked({ policy: true }), { mode: 'bypass' }, 'allowed', true],
-    ['with never', checked({ tool: true }), { mode: 'never' }, 'allowed', true],
+    ['with never', checked({ tool: true }), { mode: 'never' }, 'denied', true],
     ['with auto and no policy', asks, { mode: 'auto' }, 'asked', false],
     ['with auto and a policy', { ...asks, ...checked({ policy: true }) }, { mode: 'auto' }, 'asked', true],
     ['where nobody can be asked', asks, { interactive: false }, 'denied', false],

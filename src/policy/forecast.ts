@@ -13,7 +13,7 @@ export interface Foreseen extends Sources {
 }
 
 export interface Forecast {
-  /** What rules, mode and the tool's own fields decide, where no code demands anything. */
+  /** What rules and mode decide where the tool's own check, if it has one, asks, and the policy function demands nothing. */
   readonly decision: PermissionDecision
   /** Code that judges the arguments may decide otherwise. */
   readonly dependsOnArguments: boolean
@@ -32,7 +32,8 @@ export function forecast(
 ): Forecast {
   const decide = (said: readonly Opinion[]): PermissionDecision =>
     judgeForThread({ ...sources, opinions: [...sources.opinions, ...said] }, stored, facts)
-  const decision = decide([])
+  // The check of a tool fails closed, so a person may always be asked.
+  const decision = decide(checks.tool ? [TOOL_ASKS] : [])
   const ofTool = checks.tool ? [[], [TOOL_ASKS]] : [[]]
   const ofPolicy = checks.policy ? POLICY_ANSWERS : [[]]
   const possible = ofTool.flatMap((tool) => ofPolicy.map((policy) => decide([...tool, ...policy])))

@@ -100,6 +100,7 @@ describe('the record of a decision', () => {
     expect(decide(traits, { rules })).toEqual({
       decision: 'asked',
       source: 'worker',
+      sources: ['worker', 'agent'],
       rules: ['worker:money.*', 'agent:orders.*'],
       capabilities: ['orders.refund', 'money.move'],
     })
@@ -121,7 +122,7 @@ describe('the record of a decision', () => {
   test('AR-PS.9 nobody can be asked: what needs an approval is denied', () => {
     const opinions = [{ source: 'tool', effect: 'require_approval' }] as const
     expect(decide({}, { opinions, interactive: false })).toEqual({
-      ...{ decision: 'denied', source: 'not_interactive' },
+      ...{ decision: 'denied', source: 'not_interactive', sources: ['tool'], interactive: false },
     })
     expect(decide({}, { interactive: false })).toMatchObject({ decision: 'allowed' })
   })
@@ -132,7 +133,8 @@ describe('the record of a decision', () => {
     const asked = { rules, standIn }
     const traits = { capabilities: ['orders.refund'] }
     expect(decide(traits, asked)).toEqual({
-      ...{ decision: 'allowed', source: 'hook', hook: 'duty', reason: 'As agreed.', rules: ['thread:*'] },
+      ...{ decision: 'allowed', source: 'hook', hook: 'duty', reason: 'As agreed.' },
+      ...{ sources: ['thread'], rules: ['thread:*'] },
       capabilities: ['orders.refund'],
     })
     expect(decide(traits, { rules, standIn: { ...standIn, effect: 'deny' } })).toMatchObject({

@@ -172,8 +172,12 @@ export interface PermissionDecision {
   readonly hook?: string
   /** The rules that demanded the effect, each as `source:rule`. */
   readonly rules?: readonly string[]
+  /** The sources that demanded the effect, where `source` is not the only one, or has answered in the place of a person. */
+  readonly sources?: readonly DecisionSource[]
   /** The mode, unless it is `default`. */
   readonly mode?: PermissionMode
+  /** False: nobody could be asked. */
+  readonly interactive?: false
   readonly capabilities?: readonly string[]
   readonly destructive?: true | DestructiveFacts
   /** The request that asked a person. */
@@ -199,22 +203,32 @@ export const ALLOWED_BY_DEFAULT: PermissionDecision = { decision: 'allowed', sou
 export function judge(judged: Judged): PermissionDecision {
   const { traits, modes, interactive, grant = null, standIn = null } = judged
   const mode = modes.at(-1) ?? 'default'
-  const { effect, source, rules, ...named } = strictest(judged)
+  const { effect, source, sources, rules, ...named } = strictest(judged)
   const known = {
     ...whyOf(named),
     ...(rules.length === 0 ? {} : { rules }),
     ...factsOf(traits, mode),
+    ...(interactive ? {} : { interactive }),
   }
+  const by = (decider: DecisionSource) => answeredBy(decider, { source, sources })
   if (effect !== 'require_approval')
-    return { decision: effect === 'deny' ? 'denied' : 'allowed', source, ...known }
-  if (grant !== null) return { decision: 'allowed', source: 'grant', grantId: grant, ...known }
-  if (modes.includes('never')) return { decision: 'denied', source: 'mode', ...known }
-  if (mode === 'bypass') return { decision: 'allowed', source: 'mode', ...known }
-  if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', source: 'policy', ...known }
-  if (!interactive) return { decision: 'denied', source: 'not_interactive', ...known }
-  if (standIn === null) return { decision: 'asked', source, ...known }
+    return { decision: effect === 'deny' ? 'denied' : 'allowed', ...by(source), ...known }
+  if (grant !== null) return { decision: 'allowed', ...by('grant'), grantId: grant, ...known }
+  if (modes.includes('never')) return { decision: 'denied', ...by('mode'), ...known }
+  if (mode === 'bypass') return { decision: 'allowed', ...by('mode'), ...known }
+  if (mode === 'auto' && isAllowedByPolicy(judged)) return { decision: 'allowed', ...by('policy'), ...known }
+  if (!interactive) return { decision: 'denied', ...by('not_interactive'), ...known }
+  if (standIn === null) return { decision: 'asked', ...by(source), ...known }
   const decision = standIn.effect === 'allow' ? 'allowed' : 'denied'
-  return { ...known, decision, source: standIn.source, ...whyOf(standIn) }
+  return { ...known, decision, ...by(standIn.source), ...whyOf(standIn) }
+}
+
+/** Who decided, with the sources that demanded it where these are others. */
+export function answeredBy(
+  decider: DecisionSource,
+  { source, sources = [source] }: Pick<PermissionDecision, 'source' | 'sources'>,
+): Pick<PermissionDecision, 'source' | 'sources'> {
+  return { source: decider, ...(sources.every((one) => one === decider) ? {} : { sources }) }
 }
 
 function whyOf({ reason, hook }: Pick<Opinion, 'reason' | 'hook'>): Pick<Opinion, 'reason' | 'hook'> {
@@ -257,6 +271,8 @@ export function namedRules(rules: readonly SourceRules[], traits: ActionTraits):
 }
 
 interface Strictest extends Opinion {
+  /** Those that demand this effect, in their order. */
+  readonly sources: readonly DecisionSource[]
   readonly rules: readonly string[]
 }
 
@@ -279,6 +295,7 @@ function strictest({ traits, rules, opinions, modes, hasFailed }: Judged): Stric
   )
   return {
     ...{ source: winner.source, effect: winner.effect, ...whyOf(winner) },
+    sources: [...new Set(all.filter(({ effect }) => effect === winner.effect).map(({ source }) => source))],
     rules: applied
       .filter((rule) => rule.effect === winner.effect)
       .map((rule) => `${rule.source}:${rule.rule}`),

@@ -167,6 +167,19 @@ export interface ContextItem {
   readonly tokens: number
 }
 
+/** The kinds of calls that are judged. */
+export type ActionKind =
+  /** Code of a worker. */
+  | 'tool'
+  /** A nested step. */
+  | 'prompt'
+  /** Another agent takes over the thread. */
+  | 'hand_off'
+  /** A thread of its own. */
+  | 'subagent'
+  /** A message to such a thread. */
+  | 'subagent_message'
+
 /** What was decided about a call. */
 export type PermissionOutcome =
   /** It may run. */

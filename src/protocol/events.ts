@@ -1,7 +1,6 @@
 /**
- * The event table: the only definition of the events and of their fields, for writers and for readers. The tests have a schema
- * of each type in `test/support/event-shapes.ts`; a type without one does not compile,
- * and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
+ * The event table: the only definition of the events and of their fields, for writers and for readers. The tests have a schema of each type in
+ * `test/support/event-shapes.ts`; a type without one does not compile, and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
  *
  * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
  * - `JoinedPayloads` (`event-codes.ts`) has the fields that delivery adds from other tables.
@@ -20,6 +19,7 @@
 
 import type {
   ActionDecision,
+  ActionKind,
   BudgetFact,
   ContextManifest,
   EffectFailureCode,
@@ -191,6 +191,10 @@ export interface EventPayloads {
   'message.deleted': Nothing
   /** It was decided whether a call may run, because a rule, the mode, the tool or the policy function says something about it. */
   'permission.evaluated': {
+    /** The name that was called. */
+    readonly toolName: string
+    /** The kind of the call. */
+    readonly action: ActionKind
     /** What was decided. */
     readonly decision: PermissionOutcome
     /** What decided it. */
@@ -455,8 +459,7 @@ interface DeltaOf<Type extends string> extends Envelope, WithCursor {
 }
 
 /**
- * The first delta of a subscription holds all text since its cursor, or since the beginning. A higher attempt replaces
- * all text that was shown before.
+ * The first delta of a subscription holds all text since its cursor, or since the beginning. A higher attempt replaces all that was shown before.
  */
 export interface DeltaPayload {
   /** The number of the request that streams the text. */

@@ -64,13 +64,65 @@ const decided = {
   reason: z.string().optional(),
   hook: z.string().optional().openapi({ description: 'The id of the hook, where a hook decided.' }),
   rules: z.array(z.string()).readonly().optional().openapi({ description: 'Each as `source:rule`.' }),
+  sources: names
+    .optional()
+    .openapi({ description: 'What demanded it, where that is more than `source` or something else.' }),
   mode: z.string().optional().openapi({ description: 'The mode of the thread, unless it is `default`.' }),
+  interactive: z.literal(false).optional().openapi({ description: 'Nobody could be asked.' }),
   capabilities: capabilities.optional(),
   destructive: z
     .union([z.literal(true), z.object({ impact: z.string(), undo: z.string().optional() })])
     .optional()
     .openapi({ description: 'What the call destroys, if its definition says that it does.' }),
 }
+
+const previewPart = z.union([
+  z.object({ type: z.literal('text'), text: z.string(), title: z.string().optional() }),
+  z.object({ type: z.literal('json'), value: z.any(), title: z.string().optional() }),
+  z.object({ type: z.literal('diff'), before: z.string(), after: z.string(), title: z.string().optional() }),
+  z.object({ type: z.literal('file'), path: z.string(), title: z.string().optional() }),
+])
+
+const recordedAction = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['tool', 'prompt', 'hand_off', 'subagent', 'subagent_message']),
+    name: z.string(),
+    arguments: z.any().openapi({
+      description: 'As they were checked. Secret fields are `[redacted]`. Null: they are no JSON.',
+    }),
+    capabilities,
+    readOnly: z.boolean(),
+    destructive: z.union([z.boolean(), z.object({ impact: z.string(), undo: z.string().optional() })]),
+    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
+    artifacts: z
+      .array(
+        z.object({
+          kind: z.enum(['preview', 'result']),
+          name: z.string(),
+          uri: z.string().optional().openapi({ description: 'The path of a file of the thread.' }),
+          mediaType: z.string().optional(),
+          actionId: z.string(),
+          parts: z.array(previewPart).readonly().optional(),
+          metadata: fields.optional(),
+        }),
+      )
+      .readonly()
+      .openapi({ description: 'The preview that a person was shown, and the files of the result.' }),
+  })
+  .openapi('RecordedAction')
+
+const permissionState = z.object({
+  mode: z.string(),
+  rules: names,
+  sources: names,
+  interactive: z.boolean().openapi({ description: 'False: nobody could be asked.' }),
+})
+
+const sandboxProfile = z.object({
+  state: z.enum(['unavailable', 'not_applicable']),
+  reason: z.enum(['worker_process', 'remote_worker', 'no_code', 'not_begun']),
+})
 
 /** What was decided about a call. */
 export const recordedDecision = z
@@ -79,9 +131,20 @@ export const recordedDecision = z
     toolName: z.string(),
     runId: z.string(),
     stepId: z.string(),
+    messageId: z.string().openapi({ description: 'The message that proposed the call.' }),
     startedAt: microseconds.nullable().openapi({ description: 'Null: the call did not begin.' }),
+    outcome: z
+      .enum(['succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown'])
+      .nullable()
+      .openapi({ description: 'Null: the call has not ended.' }),
+    errorCode: z.string().nullable(),
+    resultMessageId: z.string().nullable(),
+    finishedAt: microseconds.nullable(),
     decision: z.enum(['allowed', 'denied', 'asked']),
     ...decided,
+    action: recordedAction,
+    permission: permissionState,
+    sandbox: sandboxProfile,
     requestId: z.string().optional().openapi({ description: 'The request that asked a person.' }),
     grantId: z.string().optional().openapi({ description: 'The remembered approval that allowed it.' }),
     by: z.string().optional().openapi({ description: 'The person that answered.' }),
@@ -111,19 +174,7 @@ const approval = z.object({
   args: z.any().optional().openapi({ description: 'Secret fields are `[redacted]`.' }),
   schema: z.any().optional().openapi({ description: 'The JSON schema of the arguments, for a form.' }),
   preview: z
-    .array(
-      z.union([
-        z.object({ type: z.literal('text'), text: z.string(), title: z.string().optional() }),
-        z.object({ type: z.literal('json'), value: z.any(), title: z.string().optional() }),
-        z.object({
-          type: z.literal('diff'),
-          before: z.string(),
-          after: z.string(),
-          title: z.string().optional(),
-        }),
-        z.object({ type: z.literal('file'), path: z.string(), title: z.string().optional() }),
-      ]),
-    )
+    .array(previewPart)
     .readonly()
     .optional()
     .openapi({ description: 'What the tool shows of the call.' }),
@@ -319,6 +370,8 @@ export const snapshot = z
     threadId: z.string(),
     agent: z.string(),
     parent: z.string().nullable(),
+    parentRun: z.string().nullable().openapi({ description: 'The run of the parent that started it.' }),
+    agentChain: names.openapi({ description: 'The agents that the work has come through, its own last.' }),
     root: z.string(),
     status,
     statusText: z

@@ -80,6 +80,8 @@ interface ThreadsTable {
   permissions: string | null
   /** JSON of `Budgets`; null: the thread was created without any. */
   budgets: string | null
+  /** JSON of `ThreadOrigin`; null for a root thread. */
+  origin: string | null
 }
 
 /** The tags of threads again, to find threads by tag. */

@@ -12,7 +12,10 @@ import { putAgents } from '../store/agents.js'
 import type { ThreadWorker } from './worker-options.js'
 
 /** What a worker's agents, and the tools that their threads may call, depend on. */
-type Described = Pick<ThreadWorker, 'registry' | 'env' | 'permissions' | 'permissionMode' | 'policy'>
+type Described = Pick<
+  ThreadWorker,
+  'registry' | 'env' | 'permissions' | 'permissionMode' | 'policy' | 'approval'
+>
 
 /** Stores the agents that this worker runs with their tools, for the lists and inventories of clients. */
 export async function listWorkerAgents({
@@ -52,12 +55,15 @@ export function agentListing(described: Described): readonly AgentListing[] {
 }
 
 function inventoryOf(described: Described, agent: string): AgentInventory {
-  const { registry, permissions, permissionMode, policy } = described
+  const { registry, permissions, permissionMode, policy, approval } = described
   const content = buildPlan(registry, agent)
   if ('missing' in content) throw new Error(`Expected the agent ${agent} in the registry, found none.`)
   return {
     ...(content.permissions === undefined ? {} : { permissions: content.permissions }),
-    worker: { ...withoutUndefined({ permissions, permissionMode }), hasPolicy: policy !== undefined },
+    worker: {
+      ...withoutUndefined({ permissions, permissionMode, approval }),
+      hasPolicy: policy !== undefined,
+    },
     scoped: [...listScopedNames(registry, agent)],
     sides: { a: sideOf(described, content, 'a'), b: sideOf(described, content, 'b') },
   }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
-import { readStoredAnswer, requestApproval } from '../../src/activities/tool/approval-request.js'
+import {
+  isAskedAgain,
+  readStoredAnswer,
+  requestApproval,
+} from '../../src/activities/tool/approval-request.js'
 import type { CallResponse } from '../../src/activities/tool/approval-request.js'
 import { approvalDecision, checkAnswerer } from '../../src/client/answers/approval.js'
 import type { CombinedApproval } from '../../src/policy/approval.js'
@@ -27,7 +31,11 @@ async function asked(
     desk.store.write((tx) => requestApproval(tx, { input, row, question, requester: 'ann', number: 1 }))
   const read = (response: CallResponse | null, changed = row) =>
     desk.store.write((tx) => readStoredAnswer(tx, { input, response, row: changed }))
-  return { row, ask, read, made: await ask() }
+  const again = (response: CallResponse | null, now: CombinedApproval, changed = row) =>
+    desk.store.read((db) =>
+      isAskedAgain(db, { input: { threadId, callId, response }, row: changed, approval: now }),
+    )
+  return { row, ask, read, again, made: await ask() }
 }
 
 describe('a request', () => {
@@ -84,6 +92,18 @@ describe('the answer to a request', () => {
       await desk.decide(ID, { approved: true })
       const other = { ...row, arguments: '{"amount":6}' }
       expect(await read(goesOn, other)).toMatchObject({ kind: 'approved', isOutdated: true, requested: 1 })
+    }))
+
+  test('is asked for again where it was for other arguments, or for a lesser rule', () =>
+    withDesk({}, async (desk) => {
+      const { again, row } = await asked(desk, { approval: { roles: [['clerk']] } })
+      const same = { roles: [['clerk']] }
+      expect(await again(goesOn, { fourEyes: true })).toBe(false)
+      await desk.decide(ID, { approved: true })
+      expect(await again(null, { fourEyes: true })).toBe(false)
+      expect(await again(goesOn, same)).toBe(false)
+      expect(await again(goesOn, { fourEyes: true })).toBe(true)
+      expect(await again(goesOn, same, { ...row, arguments: '{"amount":6}' })).toBe(true)
     }))
 
   test('of the command line counts where everybody may answer, and nowhere else', () =>

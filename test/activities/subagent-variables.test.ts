@@ -193,6 +193,7 @@ describe('its variables are supplied', () => {
             agent: 'vault',
             parent_thread_id: reference,
             tags: '[]',
+            origin: null,
             resumable: 0,
           } as never)
           .execute(),

@@ -112,6 +112,15 @@ describe('spans', () => {
       },
     ))
 
+  test('a policy function gets the trace that the call belongs to', () =>
+    withDesk({}, async (desk) => {
+      const traces: (string | null)[] = []
+      const policy: ActivityDependencies['policy'] = (_action, { traceId }) => traces.push(traceId) > 0
+      const input = await desk.call('work', { note: marked('work') })
+      expect(await call({ ...desk.dependencies, policy }, input)).toMatchObject({ outcome: 'succeeded' })
+      expect(traces).toEqual(named('execute_tool work').map(({ traceId }) => traceId))
+    }))
+
   test('messages that a run takes on the way are linked', () =>
     withModels({ models: { chat: { asked: scriptedModel(() => ({ text: 'Yes.' })) } } }, async (desk) => {
       const [first, second] = await Promise.all(

@@ -25,7 +25,7 @@ describe('an answer that is no answer', () => {
     [
       'without a form',
       {},
-      'Expected an answer with one of "approved", "env" and "result", got none of them.',
+      'Expected an answer { approved } or { result } to request "approval_call_1_1_0", got none of them.',
     ],
     ['of two forms', { approved: true, env: { A: 'x' } }, 'got several of them'],
     ['that is a text', 'yes', 'got none of them'],

@@ -5,6 +5,7 @@ import type { ThreadTool, ThreadTools } from '../../src/client/index.js'
 import type { ThreadPermissions } from '../../src/policy/judge.js'
 import { ThreadNotFoundError } from '../../src/protocol/errors.js'
 import { findInventory } from '../../src/store/agents.js'
+import { insertGrant } from '../../src/store/calls/grants.js'
 import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import { insertThread } from '../../src/store/threads/threads.js'
@@ -94,7 +95,7 @@ test('AR-TC.1 AR-TC.8 the inventory has schema, capabilities, flags, policy and 
       },
       ...{ ...WRITES, capabilities: [], ...ALLOWED },
     },
-    weigh: { ...WRITES, needsApproval: 'by_arguments', policy: 'allowed', dependsOnArguments: true },
+    weigh: { ...WRITES, needsApproval: 'by_arguments', policy: 'ask', dependsOnArguments: true },
     far: {
       ...{ kind: 'remote', runtimeOwner: 'remote', taskQueue: 'python', activity: 'far', ...READS },
       ...ALLOWED,
@@ -127,7 +128,7 @@ function isPartOf(part: object, whole: object): boolean {
 
 describe('the inventory differs with', () => {
   const EVERY = {
-    ...{ look: 'allowed', refund: 'ask', ship: 'allowed', weigh: 'allowed', far: 'allowed' },
+    ...{ look: 'allowed', refund: 'ask', ship: 'allowed', weigh: 'ask', far: 'allowed' },
     ...{ draft: 'allowed', chief: 'allowed', runner: 'allowed', keeper: 'allowed' },
   }
   const modes: readonly (readonly [string, ThreadPermissions, object])[] = [
@@ -141,11 +142,11 @@ describe('the inventory differs with', () => {
     ['untrusted', { mode: 'untrusted' }, { ship: 'ask', weigh: 'ask' }],
     ['on_request', { mode: 'on_request' }, {}],
     ['on_failure', { mode: 'on_failure' }, {}],
-    ['never', { mode: 'never' }, { refund: 'denied' }],
+    ['never', { mode: 'never' }, { refund: 'denied', weigh: 'denied' }],
     ['plan', { mode: 'plan' }, { refund: 'denied', ship: 'denied', weigh: 'denied' }],
     ['auto', { mode: 'auto' }, {}],
-    ['bypass', { mode: 'bypass' }, { refund: 'allowed' }],
-    ['nobody to ask', { interactive: false }, { refund: 'denied' }],
+    ['bypass', { mode: 'bypass' }, { refund: 'allowed', weigh: 'allowed' }],
+    ['nobody to ask', { interactive: false }, { refund: 'denied', weigh: 'denied' }],
   ]
 
   test.each(modes)(
@@ -165,6 +166,34 @@ describe('the inventory differs with', () => {
     expect(only(tools, 'refund')).toMatchObject({ policy: 'ask', decision: { source: 'agent', rules } })
     expect(only(tools, 'ship')).toMatchObject({ policy: 'ask', dependsOnArguments: true })
     expect(only(tools, 'chief')).toMatchObject({ policy: 'allowed', dependsOnArguments: true })
+  })
+
+  test('an approval that is remembered, if it was given by somebody who may approve', async () => {
+    await start({ approval: { roles: ['manager'] } })
+    const id = await add('every')
+    const remember = (name: string, approval: { readonly roles?: readonly string[][] }) =>
+      fixture.store.write((tx) =>
+        insertGrant(
+          tx,
+          { id, root_thread_id: id, account: null, user_id: null },
+          {
+            ...{ id: name, scope: 'thread', tool_name: 'refund', capabilities: ['orders.refund'], approval },
+            ...{
+              arguments_digest: null,
+              request_id: name,
+              granted_by: null,
+              created_at: 1,
+              expires_at: null,
+            },
+          },
+        ),
+      )
+    await remember('of a clerk', {})
+    expect(only(await fixture.threads.get(id).tools(), 'refund').policy).toBe('ask')
+    await remember('of a manager', { roles: [['manager']] })
+    expect(only(await fixture.threads.get(id).tools(), 'refund')).toMatchObject({
+      ...{ policy: 'allowed', decision: { source: 'grant', grantId: 'of a manager' } },
+    })
   })
 
   test('the agent in the arguments of a lifecycle tool', async () => {

@@ -34,7 +34,7 @@ export const approvalDesk = registry({
     definePrompt({
       ...{ name: 'clerk', toolDescription: 'Works', model: 'voice', prompt: 'You work.' },
       ...{ includeChat: true, includePastTools: true },
-      tools: ['refund', 'repay', 'plain', 'large', 'tiered', 'urgent', 'broken', 'strict'],
+      tools: ['refund', 'repay', 'plain', 'large', 'tiered', 'urgent', 'broken', 'strict', 'shown'],
     }),
   ],
   agents: [defineAgent({ name: 'clerk', sideA: { prompt: 'clerk' } })],
@@ -69,6 +69,10 @@ export const approvalDesk = registry({
       preview: () => {
         throw new Error('No preview.')
       },
+    }),
+    shown: defineTool({
+      ...{ args: order, capabilities: ['orders.refund'], description: 'Shows what it pays', execute },
+      preview: (_state, { euros }) => `Pays ${euros} euros`,
     }),
     strict: defineTool({
       ...{ ...refunding, description: 'Wants an even number', execute },
@@ -108,9 +112,12 @@ export function approvalDeskOf(mode: ModeEnvironment<ApprovalDesk>) {
 
   /** One thread whose model makes these calls, one in each step, and then says that it is done. */
   async function start(
-    given: Partial<CreateThread<'clerk'>> & { readonly calls: readonly Call[] },
+    given: Partial<CreateThread<'clerk'>> & {
+      readonly calls: readonly Call[]
+      readonly behaviours?: Readonly<Record<string, Behaviour>>
+    },
   ): Promise<ThreadHandle> {
-    const { calls, ...options } = given
+    const { calls, behaviours, ...options } = given
     ran.length = 0
     const id = options.id ?? `approval-${(number += 1)}-${mode.mode.replaceAll(' ', '-')}`
     scripts.script(id, mode.env.store, {
@@ -122,7 +129,7 @@ export function approvalDeskOf(mode: ModeEnvironment<ApprovalDesk>) {
           { text: marked('Done') },
         ],
       },
-      tools: Object.fromEntries(names.map((name) => [name, running(name)])),
+      tools: { ...Object.fromEntries(names.map((name) => [name, running(name)])), ...behaviours },
     })
     return mode.env.threads.create({ agent: 'clerk', message: marked('Hello'), ...options, id })
   }

@@ -138,6 +138,8 @@ const WRITTEN = {
   'message.updated': nothing,
   'message.deleted': nothing,
   'permission.evaluated': z.strictObject({
+    toolName: text,
+    action: z.enum(['tool', 'prompt', 'hand_off', 'subagent', 'subagent_message']),
     decision: z.enum(['allowed', 'denied', 'asked']),
     source: z.enum([
       ...(['worker', 'agent', 'account', 'user', 'thread', 'run'] as const),

@@ -43,7 +43,9 @@ threeModes(
       policy = broken
       const { thread } = await start({ voices: everyVoice(calls(order('note')), done) })
       await thread.waitUntilIdle()
-      expect(await thread.decisions()).toMatchObject([{ decision: 'denied', source: 'policy' }])
+      expect(await thread.decisions()).toMatchObject([
+        { decision: 'denied', source: 'policy', reason: 'The policy function of the worker failed.' },
+      ])
       const warnings = (await factsOf(thread)).filter(({ type }) => type === 'runtime.warning')
       expect(warnings).toMatchObject([{ payload: { code: 'policy_failed' } }])
       expect(await thread.errors()).toMatchObject([{ type: 'policy.failed' }])

@@ -80,6 +80,27 @@ threeModes(options, (modes) => {
     ])
   })
 
+  test.each([
+    ['denied', false, 0, { outcome: 'denied' }, { state: 'not_applicable', reason: 'not_begun' }],
+    ['approved', true, 1, { outcome: 'succeeded' }, { state: 'unavailable', reason: 'remote_worker' }],
+  ] as const)(
+    'PL-LC.2 a remote call that is %s: what is denied has no activity of the tool',
+    async (...given) => {
+      const [, approved, times, ended, sandbox] = given
+      const worked: Work = async () => ({ status: 'success', result: marked('worked') })
+      const thread = await start('guarded', worked, { task: marked('work') })
+      await thread.waitUntilIdle()
+      const [request] = (await thread.snapshot()).pending
+      await thread.respond(request?.id ?? '', { approved, by: 'ben' })
+      await thread.waitUntilIdle()
+      const activities = activityNames(await modes.runs(thread.threadId))
+      expect(activities.filter((name) => name === 'hold')).toHaveLength(times)
+      expect(await thread.decisions()).toMatchObject([
+        { ...ended, action: { runtimeOwner: 'remote', arguments: { task: marked('work') } }, sandbox },
+      ])
+    },
+  )
+
   test('an activity that ends without a result leaves it unknown', async () => {
     const thread = await start('hold_once', async () => undefined, { task: marked('work') })
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', steps: 2 })

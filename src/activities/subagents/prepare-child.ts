@@ -15,7 +15,7 @@ import { amendOperation } from '../../store/operations.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Store, Writer } from '../../store/store.js'
 import { insertChild } from '../../store/threads/children.js'
-import { findThread, insertThread } from '../../store/threads/threads.js'
+import { agentChainOf, findThread, insertThread } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { putVariable } from '../../store/threads/variables.js'
 import { withHeartbeats } from '../activity.js'
@@ -29,6 +29,7 @@ import { loadPlan } from '../plan-content.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { openBufferedState } from '../thread-state/buffered-state.js'
 import type { BufferedState } from '../thread-state/buffered-state.js'
+import { describeListed } from '../tool/approval-request.js'
 import { callHooks } from '../tool/call-hooks.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -63,6 +64,7 @@ export async function prepareChild(
     const permit = await permitOfAgent(dependencies, { ...asking, hooks })
     const begun = await beginCall(store, input, {
       ...{ id, onInterrupted: 'rerun', response, permit },
+      called: { kind: 'subagent', mode: dependencies.permissionMode },
       charged: { dependencies, content },
     })
     if (begun.kind === 'answered') return begun.answer
@@ -91,6 +93,7 @@ function permitOfAgent(
   return permitOfName(dependencies, {
     ...{ input, content, hooks, kind: 'subagent' },
     isProtected: isAnyAgentProtected(dependencies, prompt),
+    describe: describeListed(content, input),
     // The workflow does not know the name of a call that code has queued.
     capabilitiesOf: ({ agent }, name) =>
       capabilitiesOfAgent(dependencies, prompt, name === LIFECYCLE_TOOLS.create ? agent : name),
@@ -410,6 +413,7 @@ async function writeThread(tx: Writer, written: Written): Promise<void> {
     parent_call_id: call.input.callId,
     depth: plan.depth,
     permissions: parent.permissions,
+    origin: { agents: agentChainOf(parent), run: call.input.run },
     title: nameOf(child),
     resumable,
     created_at: creationTime(written),

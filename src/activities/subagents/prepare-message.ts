@@ -18,6 +18,7 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { commit, finish } from '../operation.js'
 import { loadPlan, waitForDefinition } from '../plan-content.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
+import { describeListed } from '../tool/approval-request.js'
 import { callHooks } from '../tool/call-hooks.js'
 import { failureResult } from '../tool/call-result.js'
 import type { CallResult } from '../tool/call-result.js'
@@ -53,6 +54,7 @@ export async function prepareMessage(
     const permit = await permitOfMessage(dependencies, { input, content, hooks })
     const begun = await beginCall(store, input, {
       ...{ id, onInterrupted: 'rerun', response, permit },
+      called: { kind: 'subagent_message', mode: dependencies.permissionMode },
       charged: { dependencies, content },
     })
     if (begun.kind === 'answered') return begun.answer
@@ -85,6 +87,7 @@ function permitOfMessage(
   return permitOfName(dependencies, {
     ...{ input, content, hooks, kind: 'subagent_message' },
     isProtected: isAnyAgentProtected(dependencies, prompt),
+    describe: describeListed(content, input),
     capabilitiesOf: async (args) => {
       const reference = referenceOf(args)
       const child =

@@ -8,12 +8,15 @@
  * - The row holds the digest of the arguments that were shown; other arguments need a new request, or are those that the person gave.
  * - A bare update from Temporal's command line names no person, so it cannot answer where the rule asks for one.
  */
-import { isRestricted } from '../../policy/approval.js'
+import { listOfferedTools } from '../../definitions/plan/offered-tools.js'
+import { activePrompt } from '../../definitions/plan/plan-content.js'
+import type { PlanContent } from '../../definitions/plan/plan-content.js'
+import { demandsMore, isRestricted } from '../../policy/approval.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import { approvalDetailOf } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, Question } from '../../policy/approval-detail.js'
 import { redactFields } from '../../policy/redact-fields.js'
-import type { ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
+import type { CallInput, ExecuteToolInput, PendingAnswer } from '../../protocol/activities.js'
 import type { ActionDecision, PermissionResolution } from '../../protocol/event-codes.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -32,7 +35,7 @@ import type { PendingRecord } from '../../store/calls/requests.js'
 import { argumentsOf } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
-import type { Store, Writer } from '../../store/store.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 
@@ -102,10 +105,8 @@ export async function readStoredAnswer(
   tx: Writer,
   { input: { threadId, callId }, response, row }: Answering,
 ): Promise<StoredAnswer | null> {
-  const requests = (await requestsOfCall(tx, threadId, callId)).filter(({ kind }) => kind === 'approval')
-  const requested = requests.length
-  const request = requests.find(({ id }) => id === approvalId(callId, requested))
-  if (request === undefined) return null
+  const { request, requested } = await newestRequest(tx, threadId, callId)
+  if (request === null) return null
   // Only a call with the workflow's response goes on: a retry of the activity that made the request has none.
   const goesOn = response?.requestId === request.id
   const { reason, id: requestId, status } = request
@@ -129,7 +130,7 @@ export async function readStoredAnswer(
       ...(result !== undefined && { result }),
     }
   }
-  const isOutdated = given.arguments === undefined && request.digest !== digestOf(argumentsOf(row))
+  const isOutdated = given.arguments === undefined && isOfOthers(request, row)
   const changed = given.arguments === undefined ? {} : { arguments: given.arguments }
   return {
     kind: 'approved',
@@ -141,6 +142,47 @@ export async function readStoredAnswer(
     requested,
     ...changed,
   }
+}
+
+interface AskedBefore {
+  readonly input: Pick<HeldInput, 'threadId' | 'callId'> & {
+    readonly response?: CallResponse | null | undefined
+  }
+  readonly row: Pick<ToolCallRecord, 'arguments'>
+  /** The rule of now. */
+  readonly approval: CombinedApproval
+}
+
+/** Whether a call that waits will be asked about again, because the answer to its newest request does not count, or there is none. */
+export async function isAskedAgain(
+  db: Reader,
+  { input: { threadId, callId, response }, row, approval }: AskedBefore,
+): Promise<boolean> {
+  const { request } = await newestRequest(db, threadId, callId)
+  if (request === null) return true
+  if (response == null || response.requestId !== request.id) return false
+  // A person's own arguments are not asked about again: the call is denied, or runs.
+  if (decisionOf(request, response.approved) !== true || answerIn(request).arguments !== undefined)
+    return false
+  return isOfOthers(request, row) || demandsMore(approval, ruleOf(request))
+}
+
+interface NewestRequest {
+  readonly request: PendingRecord | null
+  /** Requests that the call has made. */
+  readonly requested: number
+}
+
+/** The newest request for the approval of a call. */
+async function newestRequest(db: Reader, threadId: string, callId: string): Promise<NewestRequest> {
+  const requests = (await requestsOfCall(db, threadId, callId)).filter(({ kind }) => kind === 'approval')
+  const requested = requests.length
+  return { request: requests.find(({ id }) => id === approvalId(callId, requested)) ?? null, requested }
+}
+
+/** Whether the arguments of the call are no longer those that were shown. */
+function isOfOthers({ digest }: PendingRecord, row: Pick<ToolCallRecord, 'arguments'>): boolean {
+  return digest !== digestOf(argumentsOf(row))
 }
 
 /** The decision in the row, else that of a bare update; null without either. */
@@ -215,6 +257,19 @@ export async function requestApproval(
     fact('action.required', { requestId: id, kind: 'approval', toolName: row.name }, scope),
   ]
   return { answer, events, expiresAt: expires_at }
+}
+
+/** What a person is told of a call that the active prompt lists: as the model was told. Without a schema nobody can change the arguments. */
+export function describeListed(
+  content: PlanContent,
+  input: Pick<CallInput, 'side' | 'promptPath'>,
+): (name: string) => Pick<Question, 'description' | 'schema'> {
+  return (name) => {
+    const prompt = activePrompt(content, input)
+    const offered = listOfferedTools(prompt, Object.values(prompt.subagents))
+    const tool = offered.find((one) => one.name === name)
+    return tool === undefined ? {} : { description: tool.description, schema: tool.inputSchema }
+  }
 }
 
 function toDetail({ arguments: args, preview, ...question }: Question, requester: string | null): JsonObject {

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { runBounded } from './bounded.js'
+import { expect, test, vi } from 'vitest'
+import { askCode, runBounded } from './bounded.js'
 
 const never = () => new Promise<never>(() => undefined)
 const parts = (timeout = 60_000) => {
@@ -46,4 +46,22 @@ test('a stop that came earlier keeps the work from beginning', async () => {
   let begun = false
   expect(await runBounded(() => (begun = true), bounds)).toEqual({ kind: 'stopped' })
   expect(begun).toBe(false)
+})
+
+test('code that is asked about a call answers, or there is a reason, but for a stop', async () => {
+  const { stop } = parts()
+  const throwing = () => Promise.reject(new Error('The key is k.'))
+  const redact = () => new Error('The key is hidden.')
+  expect(await askCode(() => false, stop.signal)).toEqual({ kind: 'answered', value: false })
+  expect(await askCode(throwing, stop.signal, { redact })).toMatchObject({
+    ...{ kind: 'silent', thrown: { message: 'The key is hidden.' } },
+  })
+  vi.useFakeTimers()
+  const hanging = askCode(never, stop.signal)
+  await vi.advanceTimersByTimeAsync(30_000)
+  vi.useRealTimers()
+  expect(await hanging).toMatchObject({ thrown: { message: 'It did not answer within 30 s.' } })
+  const stopped = askCode(never, stop.signal)
+  stop.abort()
+  expect(await stopped).toEqual({ kind: 'silent', thrown: null })
 })

@@ -1,3 +1,6 @@
+import { readThrown } from '../thrown.js'
+import type { Thrown } from '../thrown.js'
+
 /** The end of a piece of user code. */
 type Bounded<T> =
   | { readonly kind: 'answered'; readonly value: T }
@@ -40,4 +43,40 @@ export function runBounded<T>(
         (error: unknown) => end({ kind: 'threw', error }),
       )
   })
+}
+
+/** As long as a hook may take. */
+const PATIENCE = 30_000
+
+/** `thrown`: why there is no answer; null: something outside has stopped the work. */
+type Asked<T> =
+  | { readonly kind: 'answered'; readonly value: T }
+  | { readonly kind: 'silent'; readonly thrown: Thrown | null }
+
+interface Asking {
+  readonly abort?: AbortController
+  /** Of what the code throws. */
+  readonly redact?: (error: unknown) => unknown
+}
+
+/** Asks user code about a call, for 30 seconds at most. */
+export async function askCode<T>(
+  work: () => T | Promise<T>,
+  signal: AbortSignal,
+  { abort = new AbortController(), redact = (error) => error }: Asking = {},
+): Promise<Asked<T>> {
+  const ended = await runBounded(work, { timeout: PATIENCE, signal, abort })
+  switch (ended.kind) {
+    case 'answered':
+      return ended
+    case 'threw':
+      return { kind: 'silent', thrown: readThrown(redact(ended.error)) }
+    case 'timed_out':
+      return {
+        kind: 'silent',
+        thrown: readThrown(new Error(`It did not answer within ${PATIENCE / 1000} s.`)),
+      }
+    case 'stopped':
+      return { kind: 'silent', thrown: null }
+  }
 }

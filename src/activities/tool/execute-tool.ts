@@ -48,6 +48,7 @@ import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
 import { listEnabledSubagents } from '../variables/resolved-prompt.js'
+import { describeListed } from './approval-request.js'
 import { callHooks } from './call-hooks.js'
 import { failureResult, successResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
@@ -197,10 +198,12 @@ async function handOff(
     ...{ input, content, hooks, kind: 'hand_off' },
     isProtected: capabilities !== undefined,
     capabilitiesOf: () => capabilities,
+    describe: describeListed(content, input),
   })
   // This call changes nothing outside of the store, so an interrupted attempt runs again.
   const begun = await beginCall(store, input, {
     ...{ id, onInterrupted: 'rerun', response, permit },
+    called: { kind: 'hand_off', mode: dependencies.permissionMode },
     charged: { dependencies, content },
   })
   if (begun.kind === 'answered') return begun.answer

@@ -102,6 +102,7 @@ export async function executeFunction(
   const permit = parsed.ok ? await permitOfTool(dependencies, { ...judged, args: parsed.args }) : null
   const begun = await beginCall(store, input, {
     ...{ id, onInterrupted, response, permit },
+    called: { kind: 'tool', mode: dependencies.permissionMode },
     charged: { dependencies, content: calling.content },
   })
   if (begun.kind === 'answered') return begun.answer

@@ -70,6 +70,8 @@ interface CallBeginning {
   readonly response?: CallResponse | null | undefined
   /** What the sources of the policy say about the call. @default nothing is judged */
   readonly permit?: Permit | null
+  /** For the record of a call without a permit. @default a tool */
+  readonly called?: Called
   /** The budgets that the call is charged to. @default it is not charged */
   readonly charged?: ChargedTool
   /** The id for the result's row, if rows below the call already need it. */
@@ -105,7 +107,7 @@ async function beginOrFindBudgets(
   input: HeldInput,
   beginning: CallBeginning,
 ): Promise<BegunCall | { readonly kind: 'uncharged' }> {
-  const { id, onInterrupted, response = null, resultId, permit = null } = beginning
+  const { id, onInterrupted, response = null, resultId, permit = null, called = A_TOOL } = beginning
   return store.write(async (tx): Promise<BegunCall | { readonly kind: 'uncharged' }> => {
     const entered = await enterCall(tx, input, id)
     if (entered.kind === 'answered') return entered
@@ -114,7 +116,7 @@ async function beginOrFindBudgets(
     const now = microseconds(input)
     const place = { run: input.run, step: input.step }
     const operation = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
-    const permission = await decidePermission(tx, { ...entered, input, response }, permit)
+    const permission = await decidePermission(tx, { ...entered, input, response, called }, permit)
     if (permission.kind === 'answered') return permission
     const { permissions, hasBudgets } = entered.thread
     const about = {
@@ -138,6 +140,10 @@ async function beginOrFindBudgets(
     return { kind, call: { ...about, operation: held } }
   })
 }
+
+type Called = Parameters<typeof decidePermission>[1]['called']
+
+const A_TOOL: Called = { kind: 'tool', mode: undefined }
 
 /** A call that has begun was charged before. What code or a client has queued is no call of a model. */
 function mustCharge(

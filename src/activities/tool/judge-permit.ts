@@ -27,6 +27,8 @@ export interface Permit extends Sources {
   readonly hookFacts: HookFacts | null
   /** The arguments that hooks gave, which all other sources have judged; null: they are those of the call. */
   readonly changed: ChangedArguments | null
+  /** Its code runs on another worker. @default false */
+  readonly isRemote?: boolean
 }
 
 interface CheckProblem {

@@ -10,9 +10,13 @@
  *   unknown outcome (T4). Text of the conversation decides nothing.
  * - What rules deny by the time of the answer does not run, whoever has approved it.
  */
+import { keepAction } from '../../policy/action-record.js'
+import type { KeptDecision } from '../../policy/action-record.js'
+import { traitsOfStart } from '../../policy/action.js'
+import type { ActionKind } from '../../protocol/event-codes.js'
 import { demandsMore } from '../../policy/approval.js'
-import { ALLOWED_BY_DEFAULT, judgeForThread } from '../../policy/judge.js'
-import type { PermissionDecision } from '../../policy/judge.js'
+import { ALLOWED_BY_DEFAULT, answeredBy, judgeForThread } from '../../policy/judge.js'
+import type { PermissionMode } from '../../policy/judge.js'
 import type { PendingAnswer } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
@@ -43,7 +47,7 @@ type Permission =
   | {
       readonly kind: 'granted'
       /** Null: an earlier attempt has begun the call, and its row has the decision. */
-      readonly decision: PermissionDecision | null
+      readonly decision: KeptDecision | null
       readonly events: readonly Fact[]
       /** Those that a hook or a person gave in the place of the model's, as JSON. */
       readonly arguments?: string
@@ -55,7 +59,7 @@ type Permission =
 export interface Denied {
   readonly kind: 'denied'
   readonly operation: OperationRecord
-  readonly decision: PermissionDecision
+  readonly decision: KeptDecision
   readonly result: CallResult
   /** Those that a hook gave in the place of the model's, as JSON. */
   readonly arguments?: string
@@ -74,6 +78,8 @@ interface EnteredCall {
   readonly row: ToolCallRecord
   /** Events that precede all others of the call. */
   readonly opening: readonly Fact[]
+  /** What the record says of a call that is not judged; the mode is that of the worker. */
+  readonly called: { readonly kind: ActionKind; readonly mode: PermissionMode | undefined }
 }
 
 /** Decides whether a call may begin. Without a permit nothing is judged: the call has no effect, or has been decided about. */
@@ -101,18 +107,19 @@ export async function decidePermission(
 }
 
 const ALLOWED: Permission = { kind: 'granted', decision: ALLOWED_BY_DEFAULT, events: [] }
-const ASKED: PermissionDecision = { decision: 'asked', source: 'tool' }
+const ASKED: KeptDecision = { decision: 'asked', source: 'tool' }
 
 async function decideAnew(tx: Writer, entered: EnteredCall, permit: Permit | null): Promise<Permission> {
-  if (permit === null) return ALLOWED
+  if (permit === null) return { kind: 'granted', decision: unjudged(entered), events: [] }
   const { input, thread } = entered
   const { changed } = permit
   const row = changed === null ? entered.row : { ...entered.row, arguments: changed.text }
   const judged = await judgePermit(tx, permit, { input, row, permissions: thread.permissions })
-  const decision = changed === null ? judged : { ...judged, changedBy: changed.by }
+  const told = kept(judged, permit, row)
+  const decision = changed === null ? told : { ...told, changedBy: changed.by }
   switch (decision.decision) {
     case 'allowed': {
-      const events = await evaluationFacts(tx, input, { permit, decision })
+      const events = await evaluationFacts(tx, { ...entered, row }, { permit, decision })
       return { kind: 'granted', decision, events, ...(changed !== null && { arguments: changed.text }) }
     }
     case 'asked':
@@ -120,6 +127,20 @@ async function decideAnew(tx: Writer, entered: EnteredCall, permit: Permit | nul
     case 'denied':
       return deny(tx, { ...entered, row }, { permit, decision })
   }
+}
+
+/** Of a call about which nothing is said, or that has no effect. */
+function unjudged({ thread, called: { kind, mode } }: EnteredCall): KeptDecision {
+  const traits = traitsOfStart()
+  const decision = judgeForThread({ traits, rules: [], opinions: [], mode }, thread.permissions)
+  return kind === 'tool' ? decision : { ...decision, action: { kind } }
+}
+
+/** With what the record says of the action. */
+function kept(decision: KeptDecision, permit: Permit, row: Pick<ToolCallRecord, 'arguments'>): KeptDecision {
+  const { traits, isRemote = false } = permit
+  const { kind, arguments: args } = permit.question()
+  return keepAction(decision, { kind, args, traits, isRemote }, row.arguments)
 }
 
 /** Keeps the denial before its result is committed: it is final. */
@@ -150,25 +171,28 @@ async function decideByAnswer(
   { permit, answered }: AnsweredCall,
 ): Promise<Permission> {
   const { operation, row, thread } = entered
-  const decision = decisionOfPerson(row.decision, answered)
+  const given = answered.kind === 'approved' ? answered.arguments : undefined
+  const judged = decisionOfPerson(row.decision, answered)
+  const decision = permit === null ? judged : kept(judged, permit, row)
   const hooked = async (): Promise<readonly Fact[]> => (await permit?.hookFacts?.(tx)) ?? []
   if (answered.kind === 'denied') {
-    const { reason, isExpired, result: given } = answered
+    const { reason, isExpired, result: inPlace } = answered
     const result = isExpired ? EXPIRED : denialResult(reason)
     const events = await hooked()
-    return { kind: 'denied', operation, decision, result, events, ...(given !== undefined && { given }) }
+    const put = inPlace === undefined ? {} : { given: inPlace }
+    return { kind: 'denied', operation, decision, result, events, ...put }
   }
   if (permit !== null) {
     // The approval answers what needs one, and no deny.
     const now = judgeForThread(permit, thread.permissions, { grant: answered.requestId })
     if (now.decision === 'denied') {
       const { requestId, by } = decision
-      const told = { ...now, ...withoutUndefined({ requestId, by }) }
+      const told = kept({ ...now, ...withoutUndefined({ requestId, by }) }, permit, row)
       // The answer of the person is told with the result of the call.
       return deny(tx, { ...entered, response: null }, { permit, decision: told })
     }
     const isOfAnother = demandsMore(permit.question().approval, answered.approval)
-    if (isOfAnother && answered.arguments !== undefined) {
+    if (isOfAnother && given !== undefined) {
       const denied = { ...decision, decision: 'denied' } as const
       return { kind: 'denied', operation, decision: denied, result: OTHER_APPROVER, events: await hooked() }
     }
@@ -176,27 +200,25 @@ async function decideByAnswer(
       return ask(tx, entered, { permit, decision: row.decision ?? ASKED, number: answered.requested + 1 })
   }
   // The event of the answered request says what a person decided.
-  const changed = answered.arguments === undefined ? {} : { arguments: JSON.stringify(answered.arguments) }
-  return { kind: 'granted', decision, events: await hooked(), ...changed }
+  const events = await hooked()
+  if (given === undefined) return { kind: 'granted', decision, events }
+  // The row of the call gets them.
+  const text = JSON.stringify(given)
+  const ran = permit === null ? judged : kept(judged, permit, { arguments: text })
+  return { kind: 'granted', decision: ran, events, arguments: text }
 }
 
 /** What the decision says once a person has answered. */
-function decisionOfPerson(
-  known: PermissionDecision | null,
-  answered: AnsweredCall['answered'],
-): PermissionDecision {
+function decisionOfPerson(known: KeptDecision | null, answered: AnsweredCall['answered']): KeptDecision {
   const { kind, requestId, by, reason } = answered
-  const { reason: _before, ...facts } = known ?? {}
+  const { reason: _before, ...facts } = known ?? ASKED
   const isChanged = kind === 'approved' && answered.arguments !== undefined
   const isInPlace = kind === 'denied' && answered.result !== undefined
   const isExpired = kind === 'denied' && answered.isExpired
   return {
     ...facts,
-    ...{
-      decision: kind === 'approved' ? 'allowed' : 'denied',
-      source: isExpired ? 'expiry' : 'person',
-      requestId,
-    },
+    ...answeredBy(isExpired ? 'expiry' : 'person', facts),
+    ...{ decision: kind === 'approved' ? 'allowed' : 'denied', requestId },
     ...(by !== null && { by }),
     ...(reason === null ? {} : { reason }),
     ...(isChanged && { changed: true }),
@@ -228,10 +250,7 @@ function because(reason: string | null = null): string {
 }
 
 /** The result of a call that rules, the mode or a policy do not allow. A denied call of a thread that nobody watches has its request. */
-function refusalResult(
-  { source, reason, capabilities = [] }: PermissionDecision,
-  row: ToolCallRecord,
-): CallResult {
+function refusalResult({ source, reason, capabilities = [] }: KeptDecision, row: ToolCallRecord): CallResult {
   const why = because(reason)
   if (source !== 'not_interactive')
     return outcomeResult('denied', `${ERROR_PREFIX}This call is not allowed here, so it was not made.${why}`)
@@ -247,7 +266,7 @@ function refusalResult(
 
 interface Asking {
   readonly permit: Permit
-  readonly decision: PermissionDecision
+  readonly decision: KeptDecision
   /** Of the request, from 1. */
   readonly number: number
 }
@@ -267,21 +286,22 @@ async function ask(
   const until = expiresAt === null ? {} : { expiresAt }
   if (events.length > 0)
     await holdBack(tx, entered, {
-      ...{ permit, decision: { ...decision, requestId: answer.requestId, ...until }, events },
+      ...{ permit, events },
+      decision: kept({ ...decision, requestId: answer.requestId, ...until }, permit, row),
     })
   return { kind: 'answered', answer }
 }
 
 interface HeldBack {
   readonly permit: Permit
-  readonly decision: PermissionDecision
+  readonly decision: KeptDecision
   readonly events: readonly Fact[]
 }
 
 /** Keeps a call from beginning: its operation waits, its row has the decision, and the facts of the input are stored. */
 async function holdBack(
   tx: Writer,
-  { input, response, found, opening }: EnteredCall,
+  { input, row, response, found, opening }: EnteredCall,
   { permit, decision, events: last }: HeldBack,
 ): Promise<void> {
   const { threadId, callId, run, step } = input
@@ -297,7 +317,7 @@ async function holdBack(
     ...facts,
     ...opening,
     ...resolved,
-    ...(await evaluationFacts(tx, input, { permit, decision })),
+    ...(await evaluationFacts(tx, { input, row }, { permit, decision })),
     ...last,
   ]
   await appendEvents(tx, { threadId, events, now })
@@ -306,7 +326,7 @@ async function holdBack(
 /** The events of a decision that something was said about: hooks, the checks that failed, and what was decided. */
 async function evaluationFacts(
   tx: Writer,
-  input: HeldInput,
+  { input, row }: Pick<EnteredCall, 'input' | 'row'>,
   { permit, decision: made }: Pick<HeldBack, 'permit' | 'decision'>,
 ): Promise<readonly Fact[]> {
   const warned: Fact[] = [...((await permit.hookFacts?.(tx)) ?? [])]
@@ -314,7 +334,7 @@ async function evaluationFacts(
   const { decision, source, rules, hook } = made
   if (source === 'default' || source === 'person' || source === 'expiry') return warned
   const payload = {
-    ...{ decision, source },
+    ...{ toolName: row.name, action: permit.question().kind, decision, source },
     ...(hook === undefined ? {} : { hook }),
     ...(rules === undefined ? {} : { rules }),
   }

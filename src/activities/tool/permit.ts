@@ -12,7 +12,7 @@ import { parseObject, parseToolArguments } from '../../definitions/plan/tool-arg
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { traitsOfStart } from '../../policy/action.js'
-import type { Action, ActionKind, ActionTraits, PolicyAnswer } from '../../policy/action.js'
+import type { Action, ActionContext, ActionParent, ActionTraits, PolicyAnswer } from '../../policy/action.js'
 import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
 import type { ApprovalRule } from '../../policy/approval.js'
 import type { Question } from '../../policy/approval-detail.js'
@@ -21,6 +21,8 @@ import type { Opinion, PermissionDecision, Sources, StoredPermissions } from '..
 import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
+import type { ActionKind } from '../../protocol/event-codes.js'
+import { runIdOf } from '../../protocol/ids.js'
 import { nowMicros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
@@ -28,8 +30,9 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { appendEvents } from '../../store/events.js'
-import { findThread, findThreadForCall } from '../../store/threads/threads.js'
+import { agentChainOf, findThread, findThreadForCall } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
+import { activeTraceId } from '../../telemetry/spans.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { askHooks } from '../hooks/deciding-hooks.js'
@@ -38,13 +41,11 @@ import type { HookBatch } from '../hooks/hook-batch.js'
 import { openCallState } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
-import { argumentsToRun } from './approval-request.js'
-import { runBounded } from './bounded.js'
+import { argumentsToRun, isAskedAgain } from './approval-request.js'
+import type { describeListed } from './approval-request.js'
+import { askCode } from './bounded.js'
 import { judgePermit } from './judge-permit.js'
 import type { Permit } from './judge-permit.js'
-
-/** As long as a hook may take. If `needsApproval` hangs longer, a person is asked; if the policy does, the call is denied. */
-const CHECK_TIMEOUT = 30_000
 
 interface Asking {
   readonly input: Pick<ExecuteToolInput, 'threadId' | 'callId' | 'run' | 'step' | 'side' | 'agent'> &
@@ -98,16 +99,32 @@ export async function permitOfTool(
     isWaiting ? NO_OPINION : opinionOfTool(dependencies, { ...asking, args }),
   )
   const known: Permit = {
-    ...permit,
+    ...{ ...permit, isRemote },
     question: () => ({ ...permit.question(), ...describeTool(traits) }),
   }
-  if (isWaiting || traits.preview === undefined) return known
-  return withPreview(dependencies, { ...asking, ...withChanges(asking, known) }, known)
+  const shown = { ...asking, ...withChanges(asking, known) }
+  if (traits.preview === undefined || !(await isToBeShown(dependencies, shown, known))) return known
+  return withPreview(dependencies, shown, known)
 }
 
 /** The call with the arguments that hooks gave. */
 function withChanges({ row, args }: Pick<AskingForTool, 'row' | 'args'>, { changed }: Permit) {
   return changed === null ? { row, args } : { row: { ...row, arguments: changed.text }, args: changed.args }
+}
+
+/** Whether a person will be asked about the call, for all that is known before its transaction. */
+function isToBeShown(
+  { store }: ActivityDependencies,
+  { input, row, operation }: AskingForTool,
+  permit: Permit,
+): Promise<boolean> {
+  return store.read(async (db) => {
+    const { approval } = permit.question()
+    if (operation?.state === 'waiting') return isAskedAgain(db, { input, row, approval })
+    const thread = await findThreadForCall(db, input)
+    const permissions = thread?.permissions ?? { rules: [] }
+    return (await judgePermit(db, permit, { input, row, permissions })).decision === 'asked'
+  })
 }
 
 function describeTool({ description, args }: ToolDefinition): Pick<Question, 'description' | 'schema'> {
@@ -120,18 +137,12 @@ async function withPreview(
   asking: AskingForTool,
   permit: Permit,
 ): Promise<Permit> {
-  const { store } = dependencies
-  const { input, row, tool } = asking
-  const judged = await store.read(async (db) => {
-    const thread = await findThreadForCall(db, input)
-    return judgePermit(db, permit, { input, row, permissions: thread?.permissions ?? { rules: [] } })
-  })
-  if (judged.decision !== 'asked') return permit
+  const { tool } = asking
   const checked = await runCheck(dependencies, asking, (state) => tool.preview?.(state, asking.args as never))
   const made = checked.kind === 'answered' ? readPreview(checked.value) : null
   if (typeof made === 'object' && made !== null)
     return { ...permit, question: () => ({ ...permit.question(), preview: made }) }
-  const thrown = checked.kind === 'answered' ? readThrown(new Error(made ?? '')) : thrownBy(checked)
+  const thrown = checked.kind === 'answered' ? readThrown(new Error(made ?? '')) : checked.thrown
   // A stop ends the run, and closes the request.
   if (thrown === null) return permit
   const denies = { source: 'tool', effect: 'deny', reason: 'Its preview could not be made.' } as const
@@ -150,6 +161,8 @@ interface CalledName extends Pick<Asking, 'input' | 'content' | 'kind' | 'hooks'
   readonly capabilitiesOf: (args: Record<string, unknown>, name: string) => Promise<Demanded> | Demanded
   /** Whether it may demand any: otherwise nothing is read. */
   readonly isProtected: boolean
+  /** What a person is told of what is called, and the schema of its arguments. */
+  readonly describe: ReturnType<typeof describeListed>
 }
 
 /**
@@ -157,7 +170,7 @@ interface CalledName extends Pick<Asking, 'input' | 'content' | 'kind' | 'hooks'
  */
 export async function permitOfName(
   dependencies: ActivityDependencies,
-  { capabilitiesOf, isProtected, ...asking }: CalledName,
+  { capabilitiesOf, isProtected, describe, ...asking }: CalledName,
 ): Promise<Permit | null> {
   const { store, policy } = dependencies
   const decides = asking.hooks.decides(...CALL_POINTS)
@@ -176,7 +189,8 @@ export async function permitOfName(
   const traits = traitsOfStart(capabilities ?? [])
   const { name, message_id: messageId } = row
   const named = { ...asking, name, messageId, args, traits, signal: currentSignal(), isWaiting }
-  return permitOf(dependencies, named, () => (capabilities === null ? MISSING : NO_OPINION))
+  const permit = await permitOf(dependencies, named, () => (capabilities === null ? MISSING : NO_OPINION))
+  return { ...permit, question: () => ({ ...permit.question(), ...describe(row.name) }) }
 }
 
 interface AskingInPlace extends Omit<Asking, 'messageId'> {
@@ -382,12 +396,13 @@ function atStop(source: 'policy' | 'hook', { kind, isRemote = false }: Asking): 
 
 /** A check that gives no answer is replaced by an effect, and its failure is kept for operators. */
 function withoutAnswer(source: 'tool' | 'policy', effect: Opinion['effect'], thrown: Thrown): Checked {
-  return { opinion: { source, effect }, problems: [{ source, thrown }] }
+  return { opinion: { source, effect, reason: WITHOUT_ANSWER[source] }, problems: [{ source, thrown }] }
 }
 
-function hungFor(): Thrown {
-  return readThrown(new Error(`It did not answer within ${CHECK_TIMEOUT / 1000} s.`))
-}
+const WITHOUT_ANSWER = {
+  tool: 'The check whether it needs approval failed.',
+  policy: 'The policy function of the worker failed.',
+} as const
 
 /**
  * The opinion of the tool's own check. It fails closed: a check that throws, hangs, or answers anything but false needs a
@@ -400,34 +415,25 @@ async function opinionOfTool(dependencies: ActivityDependencies, asking: AskingF
   if (typeof check !== 'function') return asks
   const checked = await runCheck(dependencies, asking, (state) => check(state, asking.args as never))
   if (checked.kind === 'answered') return checked.value === false ? NO_OPINION : asks
-  const thrown = thrownBy(checked)
+  const { thrown } = checked
   // Stopped: the call begins and ends at once as interrupted.
   return thrown === null ? NO_OPINION : withoutAnswer('tool', 'require_approval', thrown)
 }
-
-type CheckEnd = Awaited<ReturnType<typeof runBounded<unknown>>>
 
 /** Runs a check of a tool with the state of its call. `args` were parsed by the tool's own schema; writes to the thread are dropped. */
 async function runCheck(
   dependencies: ActivityDependencies,
   asking: AskingForTool,
   check: (state: ThreadState) => unknown,
-): Promise<CheckEnd> {
+): Promise<Awaited<ReturnType<typeof askCode<unknown>>>> {
   const abort = new AbortController()
-  const { signal } = asking
   const { state, redactor, close } = await openCallState(dependencies, asking, abort.signal)
-  const bounds = { timeout: CHECK_TIMEOUT, signal, abort }
-  const ended = await runBounded<unknown>(async () => redactor.redactJson(await check(state)), bounds)
+  const redact = (error: unknown): unknown => redactor.redactThrown(error)
+  const work = async (): Promise<unknown> => redactor.redactJson(await check(state))
+  const ended = await askCode(work, asking.signal, { abort, redact })
   close()
-  return ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
-}
-
-/** Why a check gave no answer; null: a user has stopped the run. */
-function thrownBy(ended: Exclude<CheckEnd, { readonly kind: 'answered' }>): Thrown | null {
-  if (ended.kind === 'threw') return readThrown(ended.error)
-  if (ended.kind === 'timed_out') return hungFor()
-  assertStoppedByUser()
-  return null
+  if (ended.kind === 'silent' && ended.thrown === null) assertStoppedByUser()
+  return ended
 }
 
 /** The call, as code that judges it sees it. */
@@ -438,6 +444,24 @@ function actionOf({ input, kind, name, args, traits }: Asking): Action {
   return { id: input.callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
 }
 
+function contextOf({ input: { threadId, run, step, agent } }: Asking, thread: ThreadRecord): ActionContext {
+  return {
+    ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
+    ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
+    ...{ parent: parentOf(thread), agentChain: agentChainOf(thread), traceId: activeTraceId() },
+    permissions: thread.permissions?.permissions ?? {},
+  }
+}
+
+function parentOf({
+  parent_thread_id: threadId,
+  parent_call_id: callId,
+  origin,
+}: ThreadRecord): ActionParent | null {
+  if (threadId === null || origin === null) return null
+  return { threadId, runId: runIdOf(origin.run), toolCallId: callId ?? '' }
+}
+
 /** The opinion of the worker's policy function, which fails closed: without an answer of it the call is denied. */
 async function opinionOfPolicy(
   policy: ActivityDependencies['policy'],
@@ -446,24 +470,12 @@ async function opinionOfPolicy(
 ): Promise<Checked> {
   if (policy === undefined) return NO_OPINION
   const { signal } = asking
-  const { threadId, run, step, agent } = asking.input
-  const context = {
-    ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
-    ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
-  }
-  const bounds = { timeout: CHECK_TIMEOUT, signal, abort: new AbortController() }
-  const checked = await runBounded<PolicyAnswer>(async () => policy(actionOf(asking), context), bounds)
-  switch (checked.kind) {
-    case 'answered':
-      return readPolicyAnswer(checked.value)
-    case 'threw':
-      return withoutAnswer('policy', 'deny', readThrown(checked.error))
-    case 'timed_out':
-      return withoutAnswer('policy', 'deny', hungFor())
-    case 'stopped':
-      assertStoppedByUser()
-      return atStop('policy', asking)
-  }
+  const context = contextOf(asking, thread)
+  const checked = await askCode<PolicyAnswer>(async () => policy(actionOf(asking), context), signal)
+  if (checked.kind === 'answered') return readPolicyAnswer(checked.value)
+  if (checked.thrown !== null) return withoutAnswer('policy', 'deny', checked.thrown)
+  assertStoppedByUser()
+  return atStop('policy', asking)
 }
 
 /** Checked at run time, because JavaScript and casts return anything. */

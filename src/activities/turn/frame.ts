@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 
+import { toInputSchema } from '../../definitions/plan/argument-schema.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import { parseArguments } from '../../definitions/plan/tool-arguments.js'
 import type { CallModelAnswer, CallModelInput, Frame, ResultAnswer } from '../../protocol/activities.js'
@@ -65,6 +66,7 @@ export async function beginFrame(
   const permit = await permitOfPrompt(dependencies, { input, frame: asked, content, hooks: deciding })
   const begun = await beginCall(store, given, {
     ...{ id: callId, onInterrupted: 'rerun', resultId, response, permit },
+    called: { kind: 'prompt', mode: dependencies.permissionMode },
     charged: { dependencies, content },
   })
   if (begun.kind === 'answered') {
@@ -112,13 +114,18 @@ function permitOfPrompt(
     hooks,
   }: Called & { readonly frame: Frame; readonly hooks: HookBatch },
 ): Promise<Permit | null> {
-  const capabilities = Object.hasOwn(content.prompts, prompt)
-    ? content.prompts[prompt]?.capabilities
-    : dependencies.registry.prompt(prompt)?.capabilities
+  const definition = dependencies.registry.prompt(prompt)
+  const planned = Object.hasOwn(content.prompts, prompt) ? content.prompts[prompt] : undefined
+  const { capabilities } = planned ?? definition ?? {}
+  const { toolDescription: description, requiredSchema: schema } = definition ?? {}
   return permitOfName(dependencies, {
     ...{ input: { ...input, callId }, content, hooks, kind: 'prompt' },
     isProtected: capabilities !== undefined,
     capabilitiesOf: () => capabilities,
+    describe: () => ({
+      ...(description === undefined ? {} : { description }),
+      ...(schema === undefined ? {} : { schema: toInputSchema(schema) }),
+    }),
   })
 }
 

@@ -6,7 +6,7 @@
  */
 import { answererProblem, demandsMore } from '../../policy/approval.js'
 import type { Caller } from '../../policy/approval.js'
-import { approvalDetailOf } from '../../policy/approval-detail.js'
+import { approvalDetailOf, takesArguments } from '../../policy/approval-detail.js'
 import type { ApprovalAnswer, ApprovalDetail } from '../../policy/approval-detail.js'
 import { budgetDetailOf, raisedBy, raiseProblem } from '../../policy/budget-request.js'
 import { schemaProblem } from '../../policy/schema-problem.js'
@@ -128,10 +128,10 @@ async function releaseOthers(tx: Writer, request: PendingRecord, decision: Decis
 async function checkChanged(db: Reader, request: PendingRecord, changed: JsonObject): Promise<JsonObject> {
   const { thread_id: threadId, id } = request
   const detail = approvalDetailOf(request)
-  if (detail === null || detail.kind !== 'tool')
+  if (detail === null || !takesArguments(detail))
     throw new MessageRejectedError(
       threadId,
-      `Expected no "arguments" for request "${id}", which is not about a tool.`,
+      `Expected no "arguments" for request "${id}", because nobody knows what arguments "${request.tool_name ?? ''}" has. The request stays open.`,
     )
   const args = restoreFields(changed, await originalOf(db, request)) as JsonObject
   const hidden = hiddenField(args)

@@ -81,10 +81,20 @@ export interface CheckedResult {
   readonly attached: number | null
 }
 
-/** Validates an answer. @throws MessageRejectedError that names what was expected and what was given */
-export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
+/** Whether an answer has a form at all, and only one. */
+export function hasOneForm(answer: unknown): boolean {
+  return isObject(answer) && FORMS.filter((name) => answer[name] !== undefined).length === 1
+}
+
+const ANY_FORM = 'with one of "approved", "env" and "result"'
+
+/**
+ * Validates an answer; `forms`: those that its request takes, where it is known.
+ * @throws MessageRejectedError that names what was expected and what was given
+ */
+export function checkAnswer(threadId: string, answer: unknown, forms: string = ANY_FORM): CheckedAnswer {
   const given = isObject(answer) ? answer : {}
-  const problem = formProblem(given)
+  const problem = formProblem(given, forms)
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
   const {
     approved,
@@ -113,10 +123,10 @@ export function checkAnswer(threadId: string, answer: unknown): CheckedAnswer {
 
 const FORMS = ['approved', 'env', 'result'] as const
 
-function formProblem(given: Readonly<Record<string, unknown>>): string | undefined {
-  const [form, other] = FORMS.filter((name) => given[name] !== undefined)
-  if (form === undefined || other !== undefined)
-    return `Expected an answer with one of "approved", "env" and "result", got ${other === undefined ? 'none' : 'several'} of them.`
+function formProblem(given: Readonly<Record<string, unknown>>, forms: string): string | undefined {
+  const [form] = FORMS.filter((name) => given[name] !== undefined)
+  if (form === undefined || !hasOneForm(given))
+    return `Expected an answer ${forms}, got ${form === undefined ? 'none' : 'several'} of them.`
   if (form === 'approved') return approvalProblem(given)
   if (form === 'result') return textProblem('by', given['by']) ?? resultProblem(given['result'])
   const { env } = given

@@ -1,13 +1,13 @@
 import type { JSONSchema7 } from '@ai-sdk/provider'
 
-import type { ActionKind } from '../../policy/action.js'
+import type { ActionKind, BudgetFact } from '../../protocol/event-codes.js'
 import { isRestricted } from '../../policy/approval.js'
-import { approvalDetailOf, formOfRequest } from '../../policy/approval-detail.js'
+import { approvalDetailOf, formOfRequest, takesArguments } from '../../policy/approval-detail.js'
+import type { Question } from '../../policy/approval-detail.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import type { PreviewPart } from '../../policy/preview.js'
 import { budgetDetailOf } from '../../policy/budget-request.js'
 import type { BudgetDetail } from '../../policy/budget-request.js'
-import type { BudgetFact } from '../../protocol/event-codes.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
@@ -58,7 +58,7 @@ export interface ApprovalRequest {
   readonly toolCallId: string
   readonly action: ActionKind
   readonly toolName: string
-  /** Of a tool: what the tool is for. */
+  /** What is called, as the model was told. */
   readonly description?: string
   /** Those of a tool are checked, with defaults applied; those of an agent or a prompt are as the model wrote them. */
   readonly args?: JsonValue
@@ -139,11 +139,16 @@ function toApprovalRequest({ request, decision }: ListedRequest): ApprovalReques
     ...{ id, kind: 'approval', toolCallId: callId ?? '', action: kind, toolName: toolName ?? '', ...shown },
     ...(args !== undefined && { args }),
     ...(decision !== null && { decision: whyAsked(decision) }),
-    answers: kind === 'tool' ? [...ANSWERS, 'arguments', 'result'] : ANSWERS,
+    answers: answersTo({ kind, ...shown }),
     ...(isRuled && { approvers }),
     requestedAt,
     ...(until !== null && { expiresAt: until }),
   }
+}
+
+function answersTo(asked: Pick<Question, 'kind' | 'schema'>): readonly ApprovalAnswerKind[] {
+  const changed = takesArguments(asked) ? (['arguments'] as const) : []
+  return [...ANSWERS, ...changed, ...(asked.kind === 'tool' ? (['result'] as const) : [])]
 }
 
 /** Without what the request itself says, and what an answer says. */

@@ -34,7 +34,7 @@ import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
 import { approvalDecision, checkAnswerer } from './approval.js'
-import { checkAnswer } from './check-answer.js'
+import { checkAnswer, hasOneForm } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
 import { nowMicros } from '../../protocol/time.js'
@@ -69,8 +69,9 @@ export async function respond(
   context: ClientContext,
   { threadId, requestId, answer, caller }: Responding,
 ): Promise<Answered> {
-  const checked = checkAnswer(threadId, answer)
   const store = await context.store()
+  const forms = hasOneForm(answer) ? undefined : await formsFor(store, { threadId, requestId })
+  const checked = checkAnswer(threadId, answer, forms)
   const request =
     checked.kind === 'variables'
       ? await answerVariables(store, { threadId, requestId, values: checked.values })
@@ -266,6 +267,15 @@ async function findUnaskedRequest(
 /** Whether the request has no row yet. */
 function isUnasked({ status, answered_at: answeredAt }: PendingRecord): boolean {
   return status === 'early' && answeredAt === null
+}
+
+/** The forms of the answers that this request takes; undefined: there is none. */
+async function formsFor(
+  store: Store,
+  { threadId, requestId }: Pick<Answering, 'threadId' | 'requestId'>,
+): Promise<string | undefined> {
+  const request = await store.read((db) => findRequest(db, threadId, requestId))
+  return request === null ? undefined : `${formsOf(request)} to request "${requestId}"`
 }
 
 /** The forms of the answers that a request takes. */

@@ -1,21 +1,42 @@
-/** What was decided about the calls of a thread: the record that each executed, denied or waiting call has. */
+/** What was proposed, decided and executed by the calls of a thread: the record that each executed, denied or waiting call has. */
+import { approvalDetailOf } from '../../policy/approval-detail.js'
+import { recordOf } from '../../policy/action-record.js'
+import type { PermissionState, RecordedAction, SandboxProfile } from '../../policy/action-record.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { runIdOf, stepIdOf } from '../../protocol/ids.js'
+import type { CallOutcome } from '../../protocol/status.js'
 import type { PermissionDecision } from '../../policy/judge.js'
+import { findRequests } from '../../store/calls/requests.js'
 import { listDecidedCalls } from '../../store/calls/tool-calls.js'
+import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { filesOfMessages } from '../../store/messages/transcript.js'
+import type { Reader } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
-/** The decision about one call of a tool, an agent or a prompt. */
+/** The decision about one call of a tool, an agent or a prompt, with what was judged and what came of it. */
 export interface RecordedDecision extends PermissionDecision {
   readonly toolCallId: string
   /** The name that was called. */
   readonly toolName: string
   readonly runId: string
   readonly stepId: string
+  /** The message that proposed it, with the arguments as the model wrote them. */
+  readonly messageId: string
   /** When the call began, in microseconds since 1970; null: it did not begin. */
   readonly startedAt: number | null
+  /** How it ended; null: it has not. */
+  readonly outcome: CallOutcome | null
+  /** The code of a result that is an error. */
+  readonly errorCode: string | null
+  /** The message with its result; null: there is none, or not yet. */
+  readonly resultMessageId: string | null
+  /** When it ended, in microseconds since 1970. */
+  readonly finishedAt: number | null
+  readonly action: RecordedAction
+  readonly permission: PermissionState
+  readonly sandbox: SandboxProfile
 }
 
 /** The decisions of a thread that `decisions()` returns. */
@@ -35,22 +56,48 @@ export async function listDecisions(
   if (!Number.isInteger(limit) || limit < 1)
     throw new ConfigError([`Expected "limit" to be a whole number from 1, got ${String(limit)}.`])
   const store = await context.store()
-  const calls = await store.read(async (db) => {
+  return store.read(async (db) => {
     await requireThread(db, threadId)
-    return listDecidedCalls(db, { threadId, callId: toolCallId, limit: Math.min(limit, LIMITS.longestPage) })
+    const most = Math.min(limit, LIMITS.longestPage)
+    const calls = await listDecidedCalls(db, { threadId, callId: toolCallId, limit: most })
+    const shown = await readShown(db, threadId, calls)
+    return calls.flatMap((call) => toDecision(call, shown))
   })
-  return calls.flatMap(({ id, name, run, step, started_at: startedAt, decision }) =>
-    decision === null
-      ? []
-      : [
-          {
-            toolCallId: id,
-            toolName: name,
-            runId: runIdOf(run),
-            stepId: stepIdOf(run, step),
-            startedAt,
-            ...decision,
-          },
-        ],
-  )
+}
+
+/** What stands in other rows: previews by the id of their request, and files by the message of the result. */
+interface Shown {
+  readonly previews: ReadonlyMap<string, Parameters<typeof recordOf>[0]['preview']>
+  readonly files: ReadonlyMap<string, Parameters<typeof recordOf>[0]['files']>
+}
+
+async function readShown(db: Reader, threadId: string, calls: readonly ToolCallRecord[]): Promise<Shown> {
+  const asked = calls.flatMap(({ decision }) => decision?.requestId ?? [])
+  const requests = await findRequests(db, threadId, asked)
+  const results = calls.flatMap(({ result_message_id: id }) => id ?? [])
+  return {
+    previews: new Map(requests.map((request) => [request.id, approvalDetailOf(request)?.preview ?? []])),
+    files: await filesOfMessages(db, threadId, results),
+  }
+}
+
+function toDecision(call: ToolCallRecord, { previews, files }: Shown): readonly RecordedDecision[] {
+  const { id, name, run, step, decision, started_at: startedAt, result_message_id: resultMessageId } = call
+  if (decision === null) return []
+  const { action: _kept, ...decided } = decision
+  const record = recordOf({
+    ...{ id, name, arguments: call.arguments, startedAt, decision },
+    preview: previews.get(decision.requestId ?? '') ?? [],
+    files: files.get(resultMessageId ?? '') ?? [],
+  })
+  return [
+    {
+      ...{ toolCallId: id, toolName: name, runId: runIdOf(run), stepId: stepIdOf(run, step) },
+      ...{ messageId: call.message_id, startedAt, errorCode: call.error_code, resultMessageId },
+      outcome: call.status === 'open' ? null : call.status,
+      finishedAt: call.finished_at,
+      ...decided,
+      ...record,
+    },
+  ]
 }

@@ -1,11 +1,9 @@
-import type { AgentInventory } from '../../definitions/inventory.js'
 import { definedRules } from '../../policy/judge.js'
 import type { PermissionMode, SourceRules } from '../../policy/judge.js'
 import { effectsOf } from '../../policy/permissions.js'
 import type { Effect } from '../../policy/permissions.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { findInventory } from '../../store/agents.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import { openRun } from '../../store/threads/stops.js'
 import { findThreadForCall } from '../../store/threads/threads.js'
@@ -15,6 +13,7 @@ import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { readGrants } from './grants.js'
 import type { Grant } from './grants.js'
+import { readInventory } from './recorded-inventory.js'
 
 /** What decides about the calls of a thread now. */
 export interface PermissionSummary {
@@ -53,9 +52,8 @@ export async function readThreadPermissions(
   const store = await context.store()
   const read = await store.read(async (db) => {
     const thread = await requireThread(db, threadId)
-    const recorded = await findInventory(db, thread.agent)
-    // Written by a worker: the store's boundary.
-    const inventory = recorded === null ? null : (recorded.inventory as AgentInventory)
+    const recorded = await readInventory(db, thread.agent)
+    const inventory = recorded?.inventory ?? null
     const found = await findThreadForCall(db, { threadId, run: (await openRun(db, threadId)) ?? 0 })
     const { rules, mode, interactive = true } = found?.permissions ?? { rules: [] }
     const { requests } = await listRequests(db, { filter: { threadId }, limit: LIMITS.longestPage })

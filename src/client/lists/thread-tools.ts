@@ -8,6 +8,7 @@ import type { AgentInventory, Flag, SideInventory, ToolFacts } from '../../defin
 import { enabledSubagents, flagsOf, isOn, listOfferedTools } from '../../definitions/plan/offered-tools.js'
 import type { SubagentContent, ToolContent } from '../../definitions/plan/plan-content.js'
 import { traitsOfStart } from '../../policy/action.js'
+import { combineApprovalRules } from '../../policy/approval.js'
 import { nowMicros } from '../../protocol/time.js'
 import { findGrant } from '../../store/calls/grants.js'
 import { findThreadForCall } from '../../store/threads/threads.js'
@@ -18,7 +19,6 @@ import type { PermissionDecision, StoredPermissions } from '../../policy/judge.j
 import type { Side } from '../../protocol/plan.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
-import { findInventory } from '../../store/agents.js'
 import { hasFailedCall } from '../../store/calls/tool-calls.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader } from '../../store/store.js'
@@ -28,6 +28,7 @@ import { findInherited, openVariable } from '../../store/threads/variables.js'
 import type { VariableRecord } from '../../store/threads/variables.js'
 import { isOpen, requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { readInventory } from './recorded-inventory.js'
 
 /** What a call of a tool would be: `ask` waits for a person, `unavailable` is not offered to a model at all. */
 type ToolPolicy = 'allowed' | 'ask' | 'denied' | 'unavailable'
@@ -69,7 +70,7 @@ export interface ThreadTool {
   readonly unavailable?: string
   /**
    * True: a function of the tool or of the worker, or the agent that is named in the arguments, may change the decision.
-   * `policy` says what holds where none demands anything.
+   * `policy` says what holds where that of the tool asks a person, and that of the worker demands nothing.
    */
   readonly dependsOnArguments: boolean
   /** What would be decided, and why; also for a tool that is unavailable. */
@@ -101,7 +102,7 @@ export async function readThreadTools(context: ClientContext, threadId: string):
   return store.read(async (db) => {
     const thread = await requireThread(db, threadId)
     const { agent } = thread
-    const recorded = await findInventory(db, agent)
+    const recorded = await readInventory(db, agent)
     if (recorded === null) {
       const unavailable = `No worker of this store has recorded the agent "${agent}".`
       return { threadId, agent, recordedAt: null, unavailable, tools: [] }
@@ -111,7 +112,7 @@ export async function readThreadTools(context: ClientContext, threadId: string):
     const found = await findThreadForCall(db, { threadId, run: run ?? 0 })
     const permissions = found?.permissions ?? { rules: [] }
     const reading = { db, thread, permissions, secrets: store.secrets, run, unavailable }
-    const inventory = inventoryOf(recorded.inventory)
+    const { inventory } = recorded
     const tools = [
       ...(await toolsOfSide(reading, inventory, 'a')),
       ...(await toolsOfSide(reading, inventory, 'b')),
@@ -174,13 +175,8 @@ async function readFlags(
 }
 
 async function scopedNamesOf(db: Reader, agent: string): Promise<ReadonlySet<string>> {
-  const recorded = await findInventory(db, agent)
-  return new Set(recorded === null ? [] : inventoryOf(recorded.inventory).scoped)
-}
-
-/** Written by a worker: the store's boundary. */
-function inventoryOf(stored: unknown): AgentInventory {
-  return stored as AgentInventory
+  const recorded = await readInventory(db, agent)
+  return new Set(recorded === null ? [] : recorded.inventory.scoped)
 }
 
 interface FlagValue {
@@ -291,7 +287,7 @@ function policyOf({ decision }: PermissionDecision): ToolPolicy {
 async function foresee(
   { db, thread, permissions, inventory, run }: SideReading,
   name: string,
-  { traits, needsApproval }: Pick<ToolFacts, 'traits' | 'needsApproval'>,
+  { traits, needsApproval, approval }: Pick<ToolFacts, 'traits' | 'needsApproval' | 'approval'>,
 ): Promise<Forecast> {
   const { worker } = inventory
   const foreseen: Foreseen = {
@@ -308,8 +304,9 @@ async function foresee(
   if (seen.decision.decision === 'allowed') return seen
   const { capabilities = [] } = traits
   // A grant for arguments holds for calls that nobody has made yet.
-  const call = { toolName: name, capabilities, argumentsDigest: '', approval: {}, now: nowMicros() }
-  const grant = await findGrant(db, thread, call)
+  const call = { toolName: name, capabilities, argumentsDigest: '', now: nowMicros() }
+  const rule = combineApprovalRules([worker.approval, approval])
+  const grant = await findGrant(db, thread, { ...call, approval: rule })
   return grant === null ? seen : forecast(foreseen, permissions, { hasFailed, grant: grant.id })
 }
 

@@ -103,6 +103,22 @@ export async function findRequest(db: Reader, threadId: string, id: string): Pro
   return row === undefined ? null : requestFromRow(row)
 }
 
+/** Those of these requests that a thread has, in no order. */
+export async function findRequests(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<readonly PendingRecord[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('pending')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', [...ids])
+    .execute()
+  return rows.map(requestFromRow)
+}
+
 /** The reference of the deferred subagent that needs this request; null for any other request. */
 export function deferredChildOf({ kind, detail }: Pick<PendingRecord, 'kind' | 'detail'>): string | null {
   const child = kind === 'variables' ? detail?.['child'] : undefined

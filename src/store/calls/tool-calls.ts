@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
-import type { PermissionDecision } from '../../policy/judge.js'
+import type { KeptDecision } from '../../policy/action-record.js'
 import type { Side } from '../../protocol/plan.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
@@ -24,7 +24,7 @@ type Columns = {
   side: Side
   status: ToolCallStatus
   session: SessionCall | null
-  decision: PermissionDecision | null
+  decision: KeptDecision | null
 }
 
 export type ToolCallRecord = Decoded<Selectable<Schema['tool_calls']>, Columns>
@@ -111,7 +111,7 @@ interface StartedToolCall {
   readonly callId: string
   readonly now: Micros
   /** Null: the row has it. */
-  readonly decision: PermissionDecision | null
+  readonly decision: KeptDecision | null
   /** Those that a hook or a person gave; the message keeps what the model wrote. */
   readonly arguments?: string
 }
@@ -133,7 +133,7 @@ export async function startToolCall(
 interface DecidedToolCall {
   readonly threadId: string
   readonly callId: string
-  readonly decision: PermissionDecision
+  readonly decision: KeptDecision
   /** Those that hooks gave. @default they stay as they are */
   readonly arguments?: string
 }

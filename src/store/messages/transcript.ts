@@ -37,6 +37,24 @@ export async function findMessageWithEnd(
   return row === undefined ? null : { message: messageFromRow(row), run: row.run, refusedBy: row.refused_by }
 }
 
+/** The files of these messages of a thread, by the id of the message; those without files have no entry. */
+export async function filesOfMessages(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly AttachmentRef[]>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('messages')
+    .select(['id', 'attachments'])
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', [...ids])
+    .where('attachments', '<>', '[]')
+    .execute()
+  // Written by `messageToRow`: the store's boundary.
+  return new Map(rows.map(({ id, attachments }) => [id, JSON.parse(attachments) as readonly AttachmentRef[]]))
+}
+
 /** Whether the thread has a message of that id, in whatever state. */
 export async function isMessageIdTaken(db: Reader, threadId: string, id: string): Promise<boolean> {
   const row = await db

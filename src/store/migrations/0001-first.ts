@@ -72,6 +72,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       settled: 'text?',
       permissions: 'text?',
       budgets: 'text?',
+      origin: 'text?',
     },
     key: ['id'],
   },
@@ -124,7 +125,6 @@ const TABLES: Readonly<Record<string, Table>> = {
       side: 'text',
       name: 'text',
       provider_call_id: 'text',
-      // The call that a nested call was made for.
       parent_call_id: 'text?',
       arguments: 'text',
       status: 'text',

@@ -24,6 +24,14 @@ export interface SettledState {
   readonly side?: Side
 }
 
+/** How the work reached a subagent. */
+export interface ThreadOrigin {
+  /** The agents of the threads above it, the root's first, as they were when it was started. */
+  readonly agents: readonly string[]
+  /** The run of the parent that started it. */
+  readonly run: number
+}
+
 type Columns = {
   tags: readonly string[]
   resumable: boolean
@@ -31,6 +39,7 @@ type Columns = {
   settled: SettledState | null
   permissions: ThreadPermissions | null
   budgets: Budgets | null
+  origin: ThreadOrigin | null
 }
 
 /** The row of a thread; `snapshot` is the recorded snapshot. */
@@ -44,7 +53,7 @@ export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
-  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets'],
+  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets', 'origin'],
   flags: ['resumable'],
 })
 
@@ -75,6 +84,11 @@ async function insertTags(tx: Writer, threadId: string, tags: readonly string[])
   if (tags.length === 0) return
   const rows = [...new Set(tags)].map((tag) => ({ tag, thread_id: threadId }))
   await tx.insertInto('thread_tags').values(rows).execute()
+}
+
+/** The agents that the work has come through, the root's first, the thread's own last. */
+export function agentChainOf({ agent, origin }: Pick<ThreadRecord, 'agent' | 'origin'>): readonly string[] {
+  return [...(origin?.agents ?? []), agent]
 }
 
 export async function findThread(db: Reader, id: string): Promise<ThreadRecord | null> {

@@ -1,0 +1,67 @@
+import { expectTypeOf, test } from 'vitest'
+
+import type {
+  Answer,
+  ApprovalRequest,
+  Artifact,
+  BudgetState,
+  ContextManifest,
+  FollowEvents,
+  PermissionState,
+  RecordedAction,
+  RecordedDecision,
+  RunResult,
+  SandboxProfile,
+  ThreadEvent,
+  ThreadEventOf,
+  ThreadHandle,
+} from '../../src/client/index.js'
+import type {
+  Action,
+  ActionContext,
+  ActionParent,
+  Budget,
+  Budgets,
+  PermissionDecision,
+  Policy,
+  PreviewPart,
+  ThreadState,
+} from '../../src/index.js'
+
+test('PL-LC.4 each contract of a run has an exported type, which is the one that the methods use', () => {
+  expectTypeOf<ThreadHandle['waitUntilIdle']>().returns.resolves.toEqualTypeOf<RunResult>()
+  expectTypeOf<Policy>().parameters.toEqualTypeOf<[action: Action, context: ActionContext]>()
+  expectTypeOf<NonNullable<ThreadState['execution']>['abortSignal']>().toEqualTypeOf<AbortSignal>()
+  expectTypeOf<ThreadEventOf<'context.resolved'>['payload']>().toExtend<ContextManifest>()
+  expectTypeOf<NonNullable<Budgets['tree']>>().toEqualTypeOf<Budget>()
+  expectTypeOf<ThreadHandle['budget']>().returns.resolves.toEqualTypeOf<readonly BudgetState[]>()
+  expectTypeOf<ThreadHandle['decisions']>().returns.resolves.toEqualTypeOf<readonly RecordedDecision[]>()
+  expectTypeOf<RecordedDecision>().toExtend<PermissionDecision>()
+  expectTypeOf<RecordedDecision['action']>().toEqualTypeOf<RecordedAction>()
+  expectTypeOf<RecordedDecision['permission']>().toEqualTypeOf<PermissionState>()
+  expectTypeOf<RecordedDecision['sandbox']>().toEqualTypeOf<SandboxProfile>()
+  expectTypeOf<RecordedAction['artifacts']>().toEqualTypeOf<readonly Artifact[]>()
+  expectTypeOf<
+    Extract<Awaited<ReturnType<ThreadHandle['snapshot']>>['pending'][number], { kind: 'approval' }>
+  >().toEqualTypeOf<ApprovalRequest>()
+  expectTypeOf<ThreadHandle['respond']>().parameter(1).toEqualTypeOf<Answer>()
+  expectTypeOf<ThreadHandle['events']>().parameter(0).toEqualTypeOf<FollowEvents | undefined>()
+  expectTypeOf<ThreadHandle['events']>().returns.toEqualTypeOf<AsyncIterable<ThreadEvent>>()
+})
+
+test('PL-AC.2 PL-AC.3 the fields of an action and of an artifact', () => {
+  expectTypeOf<Artifact>().toEqualTypeOf<{
+    readonly kind: 'preview' | 'result'
+    readonly name: string
+    readonly uri?: string
+    readonly mediaType?: string
+    readonly actionId: string
+    readonly parts?: readonly PreviewPart[]
+    readonly metadata?: NonNullable<Artifact['metadata']>
+  }>()
+  expectTypeOf<keyof RecordedAction>().toEqualTypeOf<
+    | ('id' | 'kind' | 'name' | 'arguments' | 'capabilities' | 'readOnly' | 'destructive')
+    | ('runtimeOwner' | 'artifacts')
+  >()
+  expectTypeOf<ActionContext['parent']>().toEqualTypeOf<ActionParent | null>()
+})
