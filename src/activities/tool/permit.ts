@@ -291,11 +291,7 @@ async function permitOf(dependencies: ActivityDependencies, asking: Asking, own:
       ...(said === null ? [] : opinionsOf(said, asking)),
     ],
     problems: [...checked.problems, ...judged.problems],
-    question: () => ({
-      kind,
-      arguments: called.args,
-      approval: combineApprovalRules(rulesOfApproval),
-    }),
+    question: () => ({ kind, arguments: called.args, approval: combineApprovalRules(rulesOfApproval) }),
   }
   return hooking === null || said === null || said.isStopped || isWaiting
     ? permit
