@@ -26,7 +26,7 @@ describe('what the row of a call keeps', () => {
   test('is what the check has made of the arguments', () => {
     const args = { euros: 10, at: new Date(0) }
     expect(kept(args, '{"euros":"10"}').action).toEqual({
-      arguments: { euros: 10, at: '1970-01-01T00:00:00.000Z' },
+      arguments: '{"euros":10,"at":"1970-01-01T00:00:00.000Z"}',
     })
   })
 
@@ -37,7 +37,7 @@ describe('what the row of a call keeps', () => {
   })
 
   test('is replaced, not added to', () => {
-    const before: KeptDecision = { ...ALLOWED, action: { arguments: { a: 1 } } }
+    const before: KeptDecision = { ...ALLOWED, action: { arguments: '{"a":1}' } }
     expect(keepAction(before, { kind: 'tool', args: { a: 2 }, traits: {} }, '{"a":2}')).toEqual(ALLOWED)
   })
 })
@@ -48,6 +48,8 @@ describe('the record of an action', () => {
     expect(shown('{"apiKey":"k","euros":5}')).toEqual({ apiKey: '[redacted]', euros: 5 })
     expect(shown('{"euros":')).toBe(null)
     expect(shown('')).toEqual({})
+    const checked = { ...ALLOWED, action: { arguments: '{"euros":7}' } }
+    expect(record(checked).action.arguments).toEqual({ euros: 7 })
   })
 
   test.each([

@@ -19,8 +19,8 @@ import { redactFields } from './redact-fields.js'
 interface KeptAction {
   /** @default 'tool' */
   readonly kind?: ActionKind
-  /** As they were checked, with defaults applied, where the row has others. */
-  readonly arguments?: JsonObject
+  /** As they were checked, with defaults applied, where the row has others: as text, because their nesting is unbounded (T10). */
+  readonly arguments?: string
   readonly readOnly?: true
   /** Its code is that of a worker in another language. */
   readonly remote?: true
@@ -57,13 +57,12 @@ export function keepAction(
 }
 
 /** The arguments, where they differ from the text. Those that JSON cannot carry, or that are nested too deep (T10), count as equal. */
-function differing(args: unknown, text: string): JsonObject | undefined {
+function differing(args: unknown, text: string): string | undefined {
   try {
     const json = JSON.stringify(args)
     if (json === text) return undefined
-    const checked = JSON.parse(json) as JsonObject
     const written: unknown = text.trim() === '' ? {} : JSON.parse(text)
-    return isDeepStrictEqual(checked, written) ? undefined : checked
+    return isDeepStrictEqual(JSON.parse(json), written) ? undefined : json
   } catch {
     return undefined
   }
@@ -175,10 +174,9 @@ function sandboxOf(owner: RecordedAction['runtimeOwner'], hasBegun: boolean): Sa
 }
 
 /** A model may write broken JSON, and JSON that is nested too deep to be looked through (T10). */
-function shownArguments(args: JsonObject | string): JsonValue | null {
+function shownArguments(text: string): JsonValue | null {
   try {
-    if (typeof args !== 'string') return redactFields(args)
-    return args.trim() === '' ? {} : redactFields(JSON.parse(args) as JsonValue)
+    return text.trim() === '' ? {} : redactFields(JSON.parse(text) as JsonValue)
   } catch {
     return null
   }
