@@ -2,6 +2,7 @@ import type { Registry } from 'everthread'
 import { createWorker } from 'everthread/worker'
 
 const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
+  'first-agent': async () => (await import('./first-agent/registry.ts')).shop,
   'support-desk': async () => (await import('./support-desk/registry.ts')).desk,
   'worker-and-reviewer': async () => (await import('./worker-and-reviewer/registry.ts')).studio,
   'refund-desk': async () => (await import('./refund-desk/registry.ts')).refunds,

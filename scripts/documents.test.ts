@@ -34,8 +34,11 @@ const isShipped = (path: string): boolean =>
 
 /** What a newcomer is sent to. */
 const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
-/** Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. */
-const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits', 'page'].map(
+/**
+ * Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. The page of `agent()` is the
+ * reference of what README begins with.
+ */
+const LATER = ['agent', 'policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits', 'page'].map(
   (name) => `docs/guide/${name}.md`,
 )
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))

@@ -17,7 +17,7 @@ import type { Registry } from './known-definitions.js'
 import type { ModelDefinition } from './model.js'
 import { buildPlan } from './plan/build-plan.js'
 import type { PromptDefinition } from './prompt.js'
-import type { Agent, OutputsOf } from './short-form/agent.js'
+import type { Agent, OutputsOf, ToolsOf } from './short-form/agent.js'
 import { expandAgents } from './short-form/expand.js'
 import type { ToolArguments, ToolDefinition } from './tool.js'
 
@@ -58,7 +58,7 @@ export function registry<
   readonly tools?: Tools
   readonly hooks?: Hooks
   readonly effects?: EffectRecord
-}): Registry<Agents[number]['name'], ModelNames<Agents, Models>, Tools, OutputsOf<Agents>> {
+}): Registry<Agents[number]['name'], ModelNames<Agents, Models>, Tools & ToolsOf<Agents>, OutputsOf<Agents>> {
   const expanded = expandAgents(definitions)
   const { problems, warnings } = checkDefinitions(expanded.definitions, expanded.unread)
   const all = [...expanded.problems, ...problems]
@@ -66,8 +66,8 @@ export function registry<
   // The checks have found nothing wrong with them.
   const { tools = {}, hooks = [], effects = {}, ...lists } = expanded.definitions as StandardDefinitions
   const made = createRegistry({ ...lists, tools, hooks, effects }, warnings)
-  // Without tools the type parameter is the empty record.
-  const checked = { ...made, tools: definitions.tools ?? ({} as Tools) }
+  // They are those of the list and of the agents, as `expandAgents` has collected them.
+  const checked = { ...made, tools: tools as Tools & ToolsOf<Agents> }
   const tooLarge = planProblems(checked)
   if (tooLarge.length > 0) throw new ConfigError(tooLarge)
   return checked

@@ -11,6 +11,7 @@ export const PAGES: readonly string[] = [
   'README.md',
   ...[
     ...[
+      'agent',
       'agents',
       'approvals',
       'asking-people',

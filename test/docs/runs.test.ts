@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 
 import type { Registry } from '../../src/index.js'
 import { createTestEnvironment, scriptedModel } from '../../src/testing/index.js'
-import type { ScriptedModel, TestEnvironment } from '../../src/testing/index.js'
+import type { ScriptedAnswer, ScriptedModel, TestEnvironment } from '../../src/testing/index.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 import { ROOT, writePage } from './pages.js'
@@ -46,9 +46,12 @@ async function open(page: string): Promise<Page> {
       const place = await mkdtemp(join(tmpdir(), 'everthread-docs-'))
       const store = { database: join(place, 'threads.db'), blobs: join(place, 'blobs') }
       const secretKey = randomBytes(32).toString('base64')
-      const models = { chat }
+      const { models: named } = (registry as Registry).names()
+      const models = Object.fromEntries(named.map((model) => [model, chat]))
+      // The budget of a page is of money, and a scripted model has no price.
+      const prices = Object.fromEntries(PRICED.map((id) => [id, { inputPrice: 1, outputPrice: 1 }]))
       const env = await createTestEnvironment({
-        ...{ registry: registry as Registry, models, server, store, secretKey },
+        ...{ registry: registry as Registry, models, server, store, secretKey, prices },
       })
       vi.stubEnv('TEMPORAL_ADDRESS', devServer.address)
       vi.stubEnv('EVERTHREAD_TASK_QUEUE', env.taskQueue)
@@ -65,15 +68,40 @@ async function open(page: string): Promise<Page> {
   }
 }
 
+const PRICED = ['gpt-5', 'gpt-5-mini']
 const calls = (name: string, args: unknown) => ({ toolCalls: [{ name, args }] })
 
 test('README: the service talks to its agent', async () => {
   const page = await open('README.md')
   const chat = scriptedModel([{ text: 'It is on its way.' }, { text: 'That one, too.' }])
-  const env = await page.work('agents.ts', 'support', chat)
+  const env = await page.work('agents.ts', 'shop', chat)
   await page.load('service.ts')
   const { messages } = await env.threads.get('ticket-4711').messages()
   expect(messages.map(({ content }) => content)).toContain('That one, too.')
+})
+
+test('agent: a run has its typed output, a subagent answers, and billing hands back', async () => {
+  const page = await open('docs/guide/agent.md')
+  const answer = { answer: 'It was sent.', orders: ['A-17'] }
+  const says: Record<string, ScriptedAnswer[]> = {
+    support_prompt: [
+      calls('look_up_order', { order: 'A-17' }),
+      calls('researcher', { message: 'How is a tent pitched?' }),
+      calls('billing', {}),
+      { text: JSON.stringify(answer) },
+    ],
+    researcher_prompt: [{ text: 'With pegs.' }],
+    billing_prompt: [calls('support', {})],
+  }
+  const chat = scriptedModel(({ prompt }) => says[prompt ?? '']?.shift() ?? { text: '' })
+  const env = await page.work('shop.ts', 'shop', chat)
+  const logged = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+  await page.load('service.ts')
+  expect(logged).toHaveBeenCalledWith(1)
+  logged.mockRestore()
+  expect(says).toEqual({ support_prompt: [], researcher_prompt: [], billing_prompt: [] })
+  for await (const { threadId } of env.threads.list())
+    expect((await env.threads.get(threadId).snapshot()).status).toMatch(/idle|completed/)
 })
 
 test('tools: a tool writes, queues and invokes', async () => {

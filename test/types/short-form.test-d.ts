@@ -1,11 +1,19 @@
 import { expectTypeOf, test } from 'vitest'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { dynamicTool, jsonSchema, tool } from 'ai'
 import { z } from 'zod'
 
 import { agent, defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
-import type { AgentName, LanguageModelProvider, ModelName, Registry } from '../../src/index.js'
+import type {
+  AgentName,
+  LanguageModelProvider,
+  ModelName,
+  Registry,
+  ToolInput,
+  ToolName,
+} from '../../src/index.js'
 
 declare const model: LanguageModelV4
 declare const provider: LanguageModelProvider
@@ -98,4 +106,17 @@ test('the output of an agent is the type of run.output', async () => {
   expectTypeOf<Result<Registry>['output']>().toEqualTypeOf<unknown>()
   // @ts-expect-error an output is a schema
   agent({ name: 'bills', model, instructions: '', output: { order: 'string' } })
+})
+
+test('a registry knows the tools of its agents and what callers write for them', () => {
+  const weather = tool({ description: 'The weather.', inputSchema: z.object({}), execute: () => 'grey' })
+  const support = agent({ name: 'support', model, instructions: '', tools: { refund, weather } })
+  const all = registry({ agents: [support, researcher] })
+  expectTypeOf<ToolName<typeof all>>().toEqualTypeOf<'refund' | 'weather'>()
+  expectTypeOf<ToolInput<typeof all, 'refund'>>().toEqualTypeOf<{ order: string }>()
+})
+
+test('a schema of Standard Schema counts, with its types', () => {
+  const args = null as unknown as StandardSchemaV1<unknown, { city: string }> & StandardJSONSchemaV1
+  defineTool({ description: 'Asks.', args, execute: (_state, { city }) => city.trim() })
 })

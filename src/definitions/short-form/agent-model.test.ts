@@ -12,7 +12,7 @@ import { isSameModel, readModel } from './agent-model.js'
 const other = createOpenAI({ apiKey: 'other' })
 
 function definition(given: unknown): ModelDefinition {
-  const read = readModel(given)
+  const read = readModel(given, 'own')
   if ('problem' in read || read.definitions[0] === undefined) throw new Error('Expected a model.')
   return read.definitions[0]
 }
@@ -52,17 +52,23 @@ test('a model has the price of its provider and id', () => {
 
 test('a model has settings and fallbacks', () => {
   const model = { model: openai('gpt-5-mini'), fallbacks: [openai('gpt-5')], inputPrice: 1, outputPrice: 2 }
-  const made = registry({ agents: [agent({ name: 'support', model, instructions: '' })] })
-  expect(made.model('gpt_5_mini')).toMatchObject({ model: 'gpt-5-mini', fallbacks: ['gpt_5'], inputPrice: 1 })
-  expect(made.names().models).toEqual(['gpt_5_mini', 'gpt_5'])
+  const plain = agent({ name: 'plain', model: openai('gpt-5-mini'), instructions: '' })
+  const made = registry({ agents: [agent({ name: 'support', model, instructions: '' }), plain] })
+  expect(made.prompt('support_prompt')?.model).toBe('support_gpt_5_mini')
+  expect(made.model('support_gpt_5_mini')).toMatchObject({
+    model: 'gpt-5-mini',
+    fallbacks: ['gpt_5'],
+    inputPrice: 1,
+  })
+  expect(made.names().models).toEqual(['support_gpt_5_mini', 'gpt_5', 'gpt_5_mini'])
 })
 
 test('what is no model says what was expected', () => {
   const expected = expect.stringContaining("expected a model of the AI SDK, such as openai('gpt-5-mini')")
-  expect(readModel(7)).toEqual({ problem: expected })
-  expect(readModel({ model: 'gpt-5' })).toEqual({ problem: expected })
-  expect(readModel({ model: openai('gpt-5'), fallbacks: [7] })).toEqual({ problem: expected })
-  expect(readModel({ modelId: 'old', specificationVersion: 'v2' })).toEqual({
+  expect(readModel(7, 'own')).toEqual({ problem: expected })
+  expect(readModel({ model: 'gpt-5' }, 'own')).toEqual({ problem: expected })
+  expect(readModel({ model: openai('gpt-5'), fallbacks: [7] }, 'own')).toEqual({ problem: expected })
+  expect(readModel({ modelId: 'old', specificationVersion: 'v2' }, 'own')).toEqual({
     problem: expect.stringContaining('specification v4, got v2'),
   })
 })

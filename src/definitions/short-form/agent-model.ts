@@ -13,7 +13,7 @@ import type { LanguageModelProvider, ModelDefinition } from '../model.js'
 /** The settings of a model that its object does not have. */
 type ModelSettings = Omit<ModelDefinition, 'name' | 'provider' | 'model' | 'fallbacks'> & {
   readonly model: LanguageModelV4
-  /** For logs, costs and tests. @default made from the provider's id: `gpt_5_mini` */
+  /** For logs, costs and tests. @default made from the agent and the provider's id: `support_gpt_5_mini` */
   readonly name?: string
   /** Tried in this order when the model fails finally. */
   readonly fallbacks?: readonly (LanguageModelV4 | ModelDefinition | string)[]
@@ -31,7 +31,7 @@ const EXPECTED =
   "expected a model of the AI SDK, such as openai('gpt-5-mini'), one of defineModel, or { model, fallbacks }"
 
 /** Reads what stands under `model`. It relies on no type, because definitions also come from JavaScript. */
-export function readModel(given: unknown): ReadModel {
+export function readModel(given: unknown, agent: string): ReadModel {
   if (typeof given === 'string') return { name: given, definitions: [] }
   if (isModelDefinition(given)) return { name: given.name, definitions: [given] }
   if (isModelObject(given)) return readObject(given, {})
@@ -39,11 +39,13 @@ export function readModel(given: unknown): ReadModel {
   const { model, fallbacks = [], ...settings } = given
   if (!isModelObject(model)) return { problem: `model: ${EXPECTED}` }
   if (!Array.isArray(fallbacks)) return { problem: 'model.fallbacks: expected a list of models' }
-  const others = fallbacks.map(readModel)
+  const others = fallbacks.map((fallback) => readModel(fallback, agent))
   const wrong = others.find((other) => 'problem' in other)
   if (wrong !== undefined) return { problem: `model.fallbacks: ${EXPECTED}` }
   const sound = others.flatMap((other) => ('problem' in other ? [] : [other]))
   const read = readObject(model, {
+    // A model with settings is another one than that without, which other agents may have.
+    name: `${agent}_${nameOf(model.modelId)}`,
     ...settings,
     ...(sound.length > 0 && { fallbacks: sound.map(({ name }) => name) }),
   })

@@ -48,10 +48,13 @@ type SharedFields = Pick<
     | 'providerOptions'
   >
 
+type AgentTools = Readonly<Record<string, ToolDefinition | AiTool>>
+
 /** An agent in the short form. Its conversation and its earlier tool calls are always in its context. */
 export interface AgentOptions<
   Name extends string = string,
   Output extends ArgumentSchema | undefined = ArgumentSchema | undefined,
+  Tools extends AgentTools = AgentTools,
 > extends SharedFields {
   /** Unique among agents. */
   readonly name: Name
@@ -60,7 +63,7 @@ export interface AgentOptions<
   /** The system text. Parts can include prompts of the registry and show variables. */
   readonly instructions: PromptDefinition['prompt']
   /** Tools of `defineTool`, or of the AI SDK's `tool()`, by the names that the model calls. */
-  readonly tools?: Readonly<Record<string, ToolDefinition | AiTool>>
+  readonly tools?: Tools
   /**
    * Agents that work for this one in threads of their own, by their names. An ordinary agent gets a session that ends with its answer,
    * which is the result of the call.
@@ -83,25 +86,27 @@ export interface AgentOptions<
   readonly hooks?: readonly AnyHook[]
 }
 
-declare const RESULT: unique symbol
+declare const TYPES: unique symbol
 const MARKER: unique symbol = Symbol.for('everthread.Agent')
 
 /** An agent in the short form, for `registry({ agents })`, a worker's `agents`, or another agent. */
-export interface Agent<Name extends string = string, Output = unknown> {
+export interface Agent<Name extends string = string, Output = unknown, Tools = unknown> {
   readonly [MARKER]: true
   readonly name: Name
   readonly options: AgentOptions<Name>
   /** For the compiler only. */
-  readonly [RESULT]?: Output
+  readonly [TYPES]?: { readonly output: Output; readonly tools: Tools }
 }
 
 /**
  * Declares an agent in the short form: `agent({ name, model: openai('gpt-5-mini'), instructions, tools: { refund } })`. It stands for
  * an agent, a prompt, a model and tools of Standard Agents; `registry()` and the worker check them.
  */
-export function agent<const Name extends string, Output extends ArgumentSchema | undefined = undefined>(
-  options: AgentOptions<Name, Output>,
-): Agent<Name, OutputOf<Output>> {
+export function agent<
+  const Name extends string,
+  Output extends ArgumentSchema | undefined = undefined,
+  Tools extends AgentTools = Record<never, never>,
+>(options: AgentOptions<Name, Output, Tools>): Agent<Name, OutputOf<Output>, Tools> {
   return { [MARKER]: true, name: options.name, options }
 }
 
@@ -112,6 +117,21 @@ type OutputOf<Schema> = Schema extends undefined ? never : ToolArguments<Schema>
 export type OutputsOf<Agents extends readonly unknown[]> = OutputOfAgent<Agents[number]>
 
 type OutputOfAgent<One> = One extends Agent<string, infer Output> ? Output : unknown
+
+/** The tools that the agents of a list have themselves. */
+export type ToolsOf<Agents extends readonly unknown[]> = Together<ToolsOfAgent<Agents[number]>>
+
+type ToolsOfAgent<One> = One extends Agent<string, unknown, infer Tools> ? Defined<Tools> : unknown
+
+/** What is known of a tool of the AI SDK is that models may call it. */
+type Defined<Tools> = {
+  readonly [Name in keyof Tools]: Tools[Name] extends ToolDefinition<infer _> ? Tools[Name] : ToolDefinition
+}
+
+/** The intersection of the members of a union. */
+type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never
 
 /** True for an agent in the short form, of any copy of this package. */
 export function isAgent(value: unknown): value is Agent {

@@ -242,7 +242,7 @@ function standardForm(
     name: promptName,
     toolDescription: textOf(options['description']) ?? name,
     prompt: options['instructions'],
-    model: noteModel(owner, options['model'], found),
+    model: noteModel(agent.name, options['model'], found),
     includeChat: true,
     includePastTools: true,
     ...withoutUndefined({ requiredSchema: options['input'] }),
@@ -270,8 +270,9 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** The name of the model; one that cannot be read has a name that the checks know. */
-function noteModel(owner: string, given: unknown, found: Found): string {
-  const read = readModel(given)
+function noteModel(agent: string, given: unknown, found: Found): string {
+  const owner = `agent '${agent}'`
+  const read = readModel(given, agent)
   if ('problem' in read) {
     found.problems.push(`${owner}: ${read.problem}`)
     found.unreadModels.push(`the model of ${owner}`)
