@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 
 import { beforeAll, describe, expect, test } from 'vitest'
 
@@ -123,6 +124,20 @@ test('the command is there, and what is inside has its licenses', async () => {
   )
   expect(readFileSync(join(DIST, 'chunks/kysely-LICENSE'), 'utf8')).toContain('MIT')
   expect(readFileSync(join(DIST, 'chunks/genai-prices-LICENSE'), 'utf8')).toContain('MIT')
+})
+
+test('the page has at most 120 KB compressed, with the licenses of what is inside', () => {
+  const files = globSync('page/*', { cwd: DIST }).filter((file) => !file.endsWith('.txt'))
+  expect(files.map((file) => file.replace(/-[\w-]{10}\./, '.')).toSorted()).toEqual([
+    ...['page/icon.svg', 'page/index.html', 'page/page.css', 'page/page.js'],
+  ])
+  const bytes = files.map((file) => gzipSync(readFileSync(join(DIST, file))).length)
+  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(120_000)
+  const licenses = readFileSync(join(DIST, 'page/LICENSES.txt'), 'utf8')
+  for (const name of ['preact', '@preact/signals', 'micromark']) expect(licenses).toContain(`${name}\n\n`)
+  // A browser asks for each of them by its hashed name.
+  const html = readFileSync(join(DIST, 'page/index.html'), 'utf8')
+  for (const file of files.filter((one) => !one.endsWith('.html'))) expect(html).toContain(file)
 })
 
 async function loaded(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { until } from '../support/until.js'
 import { tale } from './page-desk.js'
 import { answerWith, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'
@@ -132,7 +133,7 @@ test('a list shows what matches a search and a status, with live counts', async 
   const rows = page.getByRole('navigation').locator('.thread-row')
   await rows.filter({ hasText: 'Haystack' }).waitFor()
   await page.getByLabel('Search threads').fill('haystack 100%')
-  await expect.poll(() => rows.count()).toBe(1)
+  await until('one row', async () => (await rows.count()) === 1)
   await page.getByRole('button', { name: /^all 1$/ }).waitFor()
   await page.getByRole('button', { name: /^idle 1$/ }).click()
   await rows.first().click()

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openStore } from '../../src/store/open-store.js'
+import { until } from '../support/until.js'
 import { HOSTILE } from './hostile.js'
 import { answerWith, keepScreenshot, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'
@@ -13,6 +14,9 @@ beforeAll(async () => {
   place = await openPlace()
 })
 afterAll(() => place.close())
+
+/** How often the agent has answered. */
+const said = (page: Page): Promise<number> => page.locator('.message.assistant:not(.streaming)').count()
 
 const PANELS = ['Steps', 'Queue', 'Agents', 'Files', 'Usage']
 
@@ -30,11 +34,9 @@ test('HTML in names, arguments, results, files, previews and errors is text ever
   page.on('response', (response) => asked.push(response.url()))
   await place.fixture.create({ id: 'hostile-title', agent: 'desk' as 'clerk', title: HOSTILE })
   for (const words of ['please look_up', 'please breakage', 'please paint', `hostile ${HOSTILE}`]) {
-    const answers = await page.locator('.message.assistant:not(.streaming)').count()
+    const answers = await said(page)
     await say(page, words)
-    await expect
-      .poll(() => page.locator('.message.assistant:not(.streaming)').count(), { timeout: 20_000 })
-      .toBeGreaterThan(answers)
+    await until('an answer', async () => (await said(page)) > answers)
     await page.locator('.badge[data-status=idle]').waitFor()
   }
   await openAll(page)
@@ -125,9 +127,7 @@ test.each(LOOKS)('every view is accessible and fits: $name', async ({ name, ...l
   await say(page, 'please look_up')
   await answerWith(page, 'done')
   await say(page, 'please breakage')
-  await expect
-    .poll(() => page.locator('.message.assistant:not(.streaming)').count(), { timeout: 20_000 })
-    .toBe(4)
+  await until('four answers', async () => (await said(page)) === 4)
   await say(page, 'please refund')
   await page.getByRole('button', { name: 'Approve', exact: true }).waitFor()
   await view(page, `${name}-chat`)

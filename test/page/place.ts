@@ -71,6 +71,8 @@ export async function openPlace(): Promise<Place> {
   const open: Place['open'] = async (address = '#/', { token = TOKEN, ...options } = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
     contexts.push(context)
+    // A busy machine takes its time.
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     await page.goto(`${url}/#token=${token}`)
     await page.getByRole('navigation', { name: 'Threads' }).waitFor()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { until } from '../support/until.js'
 import { answerWith, openPlace, say, threadAddress } from './place.js'
 import type { Place } from './place.js'
 
@@ -69,7 +70,8 @@ test('an approval that is remembered asks once', async () => {
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
   await answerWith(page, 'done')
   await say(page, 'please refund')
-  await expect.poll(() => page.locator('.tool[data-outcome=succeeded]').count()).toBe(2)
+  const done = page.locator('.tool[data-outcome=succeeded]')
+  await until('two refunds', async () => (await done.count()) === 2)
 })
 
 test('a result in the place of a call, and a result by the form of a tool', async () => {
@@ -86,7 +88,7 @@ test('a result in the place of a call, and a result by the form of a tool', asyn
   await card.getByLabel('Again?').check()
   await card.getByRole('button', { name: 'Give the result' }).click()
   await card.waitFor({ state: 'detached' })
-  await expect.poll(() => resultIn('form')).toContain('"stars":4')
+  await until('the result', async () => (await resultIn('form'))?.includes('"stars":4'))
 })
 
 test('a thread that lacks a variable asks for it and goes on', async () => {

@@ -97,6 +97,7 @@ export function createCheckout(): Checkout {
     '#!/bin/sh',
     'echo "Version  : v9.9.9"; sleep 0.1; echo "Build    : none"',
   ])
+  checkout.program('chromium-fake', ['#!/bin/sh', 'echo "Chromium 99.0.1"'])
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return checkout
 }
@@ -120,6 +121,7 @@ function runScript(
       POSTGRES_BIN_PATH: join(checkout.folder, 'programs'),
       VERSITYGW_PATH: join(checkout.folder, 'programs/versitygw-fake'),
       EVERTHREAD_PYTHON: '/bin/true',
+      CHROMIUM_PATH: join(checkout.folder, 'programs/chromium-fake'),
       ...environment,
     },
   })

@@ -43,6 +43,7 @@ test('doctor says what was found where', async () => {
   expect(run.output()).toMatch(
     /^ok +PostgreSQL .*programs \(POSTGRES_BIN_PATH; postgres \(PostgreSQL\) 15\.1\)$/m,
   )
+  expect(run.output()).toMatch(/^ok +Chromium .*chromium-fake \(CHROMIUM_PATH\)$/m)
 })
 
 test('doctor counts what is missing and says what to do', async () => {
@@ -96,6 +97,17 @@ test('a wrong TEMPORAL_SERVER_BIN_PATH is reported and never replaced', async ()
   const doctor = checkout.run(['doctor'], environment)
   expect(await doctor.ended).toBe(1)
   expect(doctor.output()).toMatch(/^MISSING +Temporal server +TEMPORAL_SERVER_BIN_PATH names \/nowhere/m)
+  const install = checkout.run(['install'], environment)
+  expect(await install.ended).toBe(1)
+  expect(install.output().trim().split('\n')).toHaveLength(1)
+})
+
+test('a wrong CHROMIUM_PATH is reported and never replaced', async () => {
+  const checkout = createCheckout()
+  const environment = { CHROMIUM_PATH: '/nowhere' }
+  const doctor = checkout.run(['doctor'], environment)
+  expect(await doctor.ended).toBe(1)
+  expect(doctor.output()).toMatch(/^MISSING +Chromium +CHROMIUM_PATH names \/nowhere/m)
   const install = checkout.run(['install'], environment)
   expect(await install.ended).toBe(1)
   expect(install.output().trim().split('\n')).toHaveLength(1)

@@ -122,8 +122,11 @@ test('a quick test run checks first, and tests nothing where the check fails', a
   const fake = (code: number): readonly string[] => ['#!/bin/sh', 'echo "checks: $*"', `exit ${code}`]
   const vitest = checkout.file('node_modules/.bin/vitest', '#!/bin/sh\necho "tests: $*"\nexit 3\n')
   chmodSync(vitest, 0o755)
-  // PostgreSQL, S3 and Python are not asked for.
-  const missing = { POSTGRES_BIN_PATH: '/nowhere', VERSITYGW_PATH: '/nowhere', EVERTHREAD_PYTHON: '/nowhere' }
+  // PostgreSQL, S3, Python and Chromium are not asked for.
+  const missing = {
+    ...{ POSTGRES_BIN_PATH: '/nowhere', VERSITYGW_PATH: '/nowhere' },
+    ...{ EVERTHREAD_PYTHON: '/nowhere', CHROMIUM_PATH: '/nowhere' },
+  }
   checkout.program('npm', fake(0))
   const green = checkout.run(['test', '--quick', '--bail=1'], missing)
   expect(await green.ended).toBe(3)

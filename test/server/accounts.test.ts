@@ -29,6 +29,7 @@ const WITHOUT_THREAD = [
   'GET /permissions',
   'GET /ready',
   'GET /requests',
+  'GET /thread-counts',
   'GET /threads',
   'POST /threads',
   'PUT /budgets',

@@ -64,6 +64,32 @@ test('serve gives calls of remote tools to the workers that it is told of', asyn
   screen.close()
 })
 
+test.each([
+  [['--no-page'], '', 401, null],
+  [[], 'http://127.0.0.1:8233/', 200, 'http://127.0.0.1:8233/namespaces/default'],
+  [['--temporal-ui', 'https://ui.test/namespaces/a/'], 'http://no', 200, 'https://ui.test/namespaces/a'],
+])('serve %j has the page that it is told of', async (flags, variable, status, temporalUi) => {
+  vi.stubEnv('EVERTHREAD_TOKENS', TOKEN)
+  vi.stubEnv('EVERTHREAD_UI_URL', variable)
+  const screen = openScreen()
+  const served = screen.run('serve', '--port', '0', ...flags)
+  const url = await until('its address', () => /serving threads at (\S+)/.exec(screen.shown)?.[1])
+  const config = await fetch(`${url}/page/config.json`)
+  expect(config.status).toBe(status)
+  if (status === 200) expect(await config.json()).toMatchObject({ temporalUi })
+  screen.interrupt()
+  expect(await served).toBe(0)
+  screen.close()
+})
+
+test('serve refuses what is no address of a Temporal UI', async () => {
+  vi.stubEnv('EVERTHREAD_TOKENS', TOKEN)
+  const screen = openScreen()
+  expect(await screen.run('serve', '--port', '0', '--temporal-ui', 'javascript:alert(1)')).toBe(1)
+  expect(screen.shown).toContain('to be the http address of a Temporal UI, got "javascript:alert(1)"')
+  screen.close()
+})
+
 test('serve refuses a tool worker that serves no task queue', async () => {
   vi.stubEnv('EVERTHREAD_TOKENS', TOKEN)
   vi.stubEnv('EVERTHREAD_TOOL_WORKERS', WORKER)
