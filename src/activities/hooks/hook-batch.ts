@@ -90,7 +90,7 @@ interface Asked<Answer> {
 type WriteRow = (moved: StateEffects['moved']) => Promise<void>
 
 /** The failure that ended a chain, and whose it is. */
-export type EndingFailure = HookFailure & { readonly hook: string }
+type EndingFailure = HookFailure & { readonly hook: string }
 
 export interface HookBatch {
   has(...points: readonly HookPoint[]): boolean

@@ -15,7 +15,7 @@ import type { MessageHooks } from '../thread-state/messages.js'
 import { kindOf } from '../thread-state/strict-json.js'
 import { asFields, changeOf } from './hook-answers.js'
 import { InvalidAnswer } from './hook-call.js'
-import type { EndingFailure, HookBatch } from './hook-batch.js'
+import type { HookBatch } from './hook-batch.js'
 
 /**
  * Creates the hooks around messages that a tool or another hook injects or changes. No hook runs within a message hook,
@@ -64,7 +64,10 @@ export async function beforeCreate(
   batch: HookBatch,
   message: Message,
   strict: boolean,
-): Promise<{ readonly value: Message; readonly failure: EndingFailure | null }> {
+): Promise<{
+  readonly value: Message
+  readonly failure: { readonly hook: string; readonly error: unknown } | null
+}> {
   return batch.run('before_create_message', message, {
     call: (execute, state, value) => withinHook(() => execute(state, structuredClone(value))),
     accept: acceptMessage,
