@@ -62,7 +62,7 @@ try {
   for (const { toolName, decision, source, by, grantId, changed: isChanged } of await thread.decisions())
     console.log('decision:', JSON.stringify({ toolName, decision, source, by, grantId, changed: isChanged }))
   for await (const { type } of thread.events({ follow: false }))
-    if (/^(permission|action|tool)\./.test(type)) console.log('event:', type)
+    if (/^(permission\.|action\.|tool\.(started|result)$)/.test(type)) console.log('event:', type)
 } finally {
   await env.close()
 }

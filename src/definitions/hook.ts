@@ -6,7 +6,7 @@ import type { Message } from '../protocol/message.js'
 import type { MessageUpdates, ThreadState } from './thread-state.js'
 import type { ToolResult } from './tool-result.js'
 
-/** A tool call for hooks; `arguments` is the JSON that the model wrote. */
+/** A tool call for hooks; `arguments` is the JSON that the model wrote, or what a hook or a person gave in its place. */
 export interface HookedCall {
   readonly id: string
   readonly name: string

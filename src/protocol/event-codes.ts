@@ -432,7 +432,7 @@ export interface JoinedMessage {
 }
 
 interface Preview {
-  /** The arguments as the model wrote them, or the text of the result, truncated at 16 KiB; null if there is none. */
+  /** The arguments as the call has them by then, or the text of the result, truncated at 16 KiB; null if there is none. */
   readonly preview: string | null
   /** True if the preview is truncated. */
   readonly truncated: boolean

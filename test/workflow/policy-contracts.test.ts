@@ -4,7 +4,7 @@ import { approvalDesk, approvalDeskOf, models, tools } from '../support/approval
 import { factsOf } from '../support/thread-facts.js'
 import { threeModes } from '../support/three-modes.js'
 
-const OF_CALLS = /^(permission|action|tool)\./
+const OF_CALLS = /^(permission\.|action\.|tool\.(started|result)$)/
 
 threeModes({ registry: approvalDesk, models, tools }, (mode) => {
   const { ran, start, startAndAsk, requestOf } = approvalDeskOf(mode)
