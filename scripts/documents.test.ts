@@ -32,8 +32,8 @@ const isShipped = (path: string): boolean =>
 
 /** What a newcomer is sent to. */
 const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
-/** Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. */
-const LATER = ['policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits'].map(
+/** What the project that `init` writes says in its own README; and not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. */
+const LATER = ['dev', 'policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits'].map(
   (name) => `docs/guide/${name}.md`,
 )
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
