@@ -47,7 +47,7 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
     '`EVERTHREAD_LOG_LEVEL`',
     'worker',
     '`trace`, `debug`, `info`, `warn` or `error`',
-    '`info`; in tests `warn`',
+    '`info` without the lines of the SDK; `warn` in tests and in `dev`',
   ],
   [
     '`EVERTHREAD_TOKENS`',
@@ -62,8 +62,14 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
     'the Temporal UI, to which the page for people links; without a namespace it gets the one of the client',
     'no link',
   ],
+  ['`EVERTHREAD_CACHE`', '`everthread dev`', 'the folder of downloaded servers', '`~/.cache/everthread`'],
   ['`TEMPORAL_TEST_SERVER_PATH`', 'tests', 'the time-skipping test server', 'a download of the SDK'],
-  ['`TEMPORAL_CLI_PATH`', 'tests', 'the Temporal CLI, for `server: "dev"`', 'a download of the SDK'],
+  [
+    '`TEMPORAL_CLI_PATH`',
+    '`everthread dev`, tests',
+    'the Temporal CLI, for `server: "dev"`',
+    'a download of the SDK',
+  ],
 ]
 
 /** The option types of each section, by their names in the source. */

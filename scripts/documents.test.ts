@@ -38,9 +38,17 @@ const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
  * Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. The page of `agent()` is the
  * reference of what README begins with.
  */
-const LATER = ['agent', 'policy', 'policy-in-use', 'asking-people', 'costs', 'budgets', 'limits', 'page'].map(
-  (name) => `docs/guide/${name}.md`,
-)
+const LATER = [
+  'agent',
+  'dev',
+  'policy',
+  'policy-in-use',
+  'asking-people',
+  'costs',
+  'budgets',
+  'limits',
+  'page',
+].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]
 

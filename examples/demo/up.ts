@@ -36,9 +36,7 @@ console.log(
 console.log(`  ${temporal} signal ${thread} --name queueMessage --input '{"content":"My tent leaks."}'`)
 console.log(`  ${temporal} query  ${thread} --name snapshot`)
 heading('Or over HTTP')
-console.log(
-  `  server: ${server.ready}   document: ${server.ready}/openapi.json   token (of an operator): ${token}`,
-)
+console.log(`  ${server.ready}/#token=${token}   document: ${server.ready}/openapi.json`)
 console.log(
   `  curl -H 'Authorization: Bearer ${token}' ${server.ready}/threads --json '{"agent":"support","id":"hello","message":"My tent leaks."}'`,
 )

@@ -53,7 +53,8 @@ export async function runDev({ terminal, file: given, port }: RunDev): Promise<n
     ends.abandons.push(() => worker.abandon())
     const started = await Promise.race([temporal, ended.then(() => null)])
     if (started !== null) {
-      ends.steps.push(() => started.close())
+      // It is the last to end: the client has calls in flight.
+      ends.steps.unshift(() => started.close())
       ends.abandons.push(() => started.abandon())
     }
     ends.steps.push(() => worker.close())
@@ -121,6 +122,9 @@ interface Ends {
   readonly abandons: (() => void)[]
 }
 
+/** Milliseconds: longer than each part takes that ends as it should. */
+const LONGEST_END = 15_000
+
 /** Resolves at `q`, Ctrl-C, or a signal. A second one ends the process at once, and kills what it has started. */
 function untilEnded(terminal: Terminal, { abandons }: Ends): Promise<void> {
   return new Promise((resolve) => {
@@ -128,6 +132,8 @@ function untilEnded(terminal: Terminal, { abandons }: Ends): Promise<void> {
     const end = (): void => {
       if (isEnding) process.exit(130)
       isEnding = true
+      // What does not end by itself is killed by `exit`.
+      setTimeout(() => process.exit(0), LONGEST_END).unref()
       // Ctrl-C is a signal again, and the input keeps this process no longer.
       forgetKeys()
       resolve()

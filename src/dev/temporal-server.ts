@@ -7,7 +7,7 @@
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { accessSync, constants, globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
@@ -107,8 +107,23 @@ function findCli(): string | undefined {
   }
   const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
   const onPath = path.split(delimiter).map((folder) => join(folder, name))
-  const cached = globSync([`temporal-cli-*/${name}`, `${DOWNLOADS}/temporal-*`], { cwd: cacheFolder() })
-  return [...onPath, ...cached.toSorted().map((file) => join(cacheFolder(), file))].find(isProgram)
+  const cache = cacheFolder()
+  const installed = namesIn(cache).filter((folder) => folder.startsWith('temporal-cli-'))
+  const downloaded = namesIn(join(cache, DOWNLOADS)).filter((file) => file.startsWith('temporal-'))
+  return [
+    ...onPath,
+    ...installed.map((folder) => join(cache, folder, name)),
+    ...downloaded.map((file) => join(cache, DOWNLOADS, file)),
+  ].find(isProgram)
+}
+
+/** The newest version first; none for a folder that is not there. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).toSorted().toReversed()
+  } catch {
+    return []
+  }
 }
 
 function isProgram(path: string): boolean {

@@ -60,116 +60,129 @@ const LONG_LIFE = 10_000_000
 /** What a person waits who wants to end: a tool in the middle of its work may finish. */
 const CLOSE_GRACE = 3000
 
+/** What is there at the moment. */
+interface Supervision {
+  readonly options: SupervisorOptions
+  readonly alive: Set<WorkerProcess>
+  readonly endings: Set<Promise<void>>
+  /** It runs threads. */
+  current: WorkerProcess | null
+  /** It starts, and takes over when it is ready. */
+  next: WorkerProcess | null
+  ready: Ready | null
+  deploys: number
+  /** In a row, of processes that lived briefly. */
+  deaths: number
+  problem: string | null
+  restart: NodeJS.Timeout | undefined
+  isClosing: boolean
+}
+
 export function superviseWorker(options: SupervisorOptions): WorkerSupervisor {
-  let current: WorkerProcess | null = null
-  let next: WorkerProcess | null = null
-  const alive = new Set<WorkerProcess>()
-  const endings = new Set<Promise<void>>()
-  let [deploys, deaths] = [0, 0]
-  let problem: string | null = null
-  let ready: Ready | null = null
-  let restart: NodeJS.Timeout | undefined
-  let closing = false
-
-  function fail(text: string): void {
-    problem = text
-    if (!closing) options.onProblem(text)
+  const self: Supervision = {
+    ...{ options, alive: new Set(), endings: new Set() },
+    ...{ current: null, next: null, ready: null, deploys: 0, deaths: 0 },
+    ...{ problem: null, restart: undefined, isClosing: false },
   }
-
-  function takeOver(started: WorkerProcess, message: Ready): void {
-    const before = current
-    if (before !== null) deploys += 1
-    current = started
-    next = null
-    problem = null
-    ready = message
-    before?.drain()
-    options.onReady(message, { pid: started.pid, drained: before?.pid ?? null })
-  }
-
-  function start(): void {
-    clearTimeout(restart)
-    restart = undefined
-    if (closing) return
-    next?.kill()
-    const started: WorkerProcess = startWorkerProcess(options, options.temporal, {
-      onMessage(message) {
-        if (started !== next) return
-        if (message.type === 'ready') takeOver(started, message)
-        else {
-          next = null
-          fail(message.text)
-        }
-      },
-      onEnd(lastWords) {
-        const ending = end(started, lastWords).finally(() => endings.delete(ending))
-        endings.add(ending)
-      },
-      onOutput: (text) => {
-        if (!closing) options.onOutput(text)
-      },
-    })
-    next = started
-    alive.add(started)
-  }
-
-  async function end(ended: WorkerProcess, lastWords: string): Promise<void> {
-    alive.delete(ended)
-    const identity = ended.identity()
-    // Before another one runs, so that its first look finds it. One that has ended as it should is not listed any more.
-    if (identity !== undefined) await options.onDeath(identity).catch(() => undefined)
-    const said = lastWords === '' ? '' : `: ${lastWords}`
-    if (ended === next) {
-      next = null
-      fail(`The worker process ended before it was ready${said}`)
-    } else if (ended === current) {
-      current = null
-      if (next === null) scheduleRestart(ended, said)
-    }
-  }
-
-  function scheduleRestart({ since }: WorkerProcess, said: string): void {
-    if (closing || restart !== undefined) return
-    deaths = Date.now() * 1000 - since > LONG_LIFE ? 0 : deaths + 1
-    fail(`The worker process ended by itself${said}`)
-    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** deaths)
-    restart = setTimeout(() => {
-      restart = undefined
-      start()
-    }, pause)
-  }
-
-  async function close(): Promise<void> {
-    closing = true
-    clearTimeout(restart)
-    const ends = [...alive].map(({ ended }) => ended)
-    for (const one of alive) one.drain()
-    const late = setTimeout(() => alive.forEach((one) => one.kill()), CLOSE_GRACE)
-    await Promise.all(ends)
-    await Promise.all(endings)
-    clearTimeout(late)
-  }
-
-  start()
+  start(self)
   return {
-    status() {
-      const state = stateOf({ current, next })
-      const shown = current ?? next
-      return {
-        worker: { state, pid: shown?.pid ?? null, since: shown?.since ?? null, deploys },
-        problem,
-        model: ready?.isPractising === true ? 'scripted' : null,
+    status: () => statusOf(self),
+    deploy: () => start(self),
+    kill() {
+      // The next one starts while the other dies, and is slower than the store that hears of it.
+      self.current?.kill()
+      if (self.next === null) start(self)
+    },
+    abandon: () => self.alive.forEach((one) => one.kill()),
+    close: () => close(self),
+  }
+}
+
+function start(self: Supervision): void {
+  const { options } = self
+  clearTimeout(self.restart)
+  self.restart = undefined
+  if (self.isClosing) return
+  self.next?.kill()
+  const started: WorkerProcess = startWorkerProcess(options, options.temporal, {
+    onMessage(message) {
+      if (started !== self.next) return
+      if (message.type === 'ready') takeOver(self, started, message)
+      else {
+        self.next = null
+        fail(self, message.text)
       }
     },
-    deploy: start,
-    kill() {
-      const killed = current
-      // The next one starts while the other dies, and waits for the store to know of it.
-      if (killed !== null) killed.kill()
-      if (next === null) start()
+    onEnd(lastWords) {
+      const ending = end(self, started, lastWords).finally(() => self.endings.delete(ending))
+      self.endings.add(ending)
     },
-    abandon: () => alive.forEach((one) => one.kill()),
-    close,
+    onOutput: (text) => {
+      if (!self.isClosing) options.onOutput(text)
+    },
+  })
+  self.next = started
+  self.alive.add(started)
+}
+
+function takeOver(self: Supervision, started: WorkerProcess, message: Ready): void {
+  const before = self.current
+  if (before !== null) self.deploys += 1
+  Object.assign(self, { current: started, next: null, problem: null, ready: message })
+  before?.drain()
+  self.options.onReady(message, { pid: started.pid, drained: before?.pid ?? null })
+}
+
+function fail(self: Supervision, problem: string): void {
+  self.problem = problem
+  if (!self.isClosing) self.options.onProblem(problem)
+}
+
+async function end(self: Supervision, ended: WorkerProcess, lastWords: string): Promise<void> {
+  self.alive.delete(ended)
+  const identity = ended.identity()
+  // Before another one runs, so that its first look finds it. One that has ended as it should is not listed any more.
+  if (identity !== undefined) await self.options.onDeath(identity).catch(() => undefined)
+  const said = lastWords === '' ? '' : `: ${lastWords}`
+  if (ended === self.next) {
+    self.next = null
+    fail(self, `The worker process ended before it was ready${said}`)
+  } else if (ended === self.current) {
+    self.current = null
+    if (self.next === null) scheduleRestart(self, ended, said)
+  }
+}
+
+function scheduleRestart(self: Supervision, { since }: WorkerProcess, said: string): void {
+  if (self.isClosing || self.restart !== undefined) return
+  self.deaths = Date.now() * 1000 - since > LONG_LIFE ? 0 : self.deaths + 1
+  fail(self, `The worker process ended by itself${said}`)
+  const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** self.deaths)
+  self.restart = setTimeout(() => start(self), pause)
+}
+
+async function close(self: Supervision): Promise<void> {
+  self.isClosing = true
+  clearTimeout(self.restart)
+  const ends = [...self.alive].map(({ ended }) => ended)
+  for (const one of self.alive) one.drain()
+  const late = setTimeout(() => self.alive.forEach((one) => one.kill()), CLOSE_GRACE)
+  await Promise.all(ends)
+  await Promise.all(self.endings)
+  clearTimeout(late)
+}
+
+function statusOf({ current, next, deploys, problem, ready }: Supervision): WorkerStatus {
+  const shown = current ?? next
+  return {
+    worker: {
+      state: stateOf({ current, next }),
+      pid: shown?.pid ?? null,
+      since: shown?.since ?? null,
+      deploys,
+    },
+    problem,
+    model: ready?.isPractising === true ? 'scripted' : null,
   }
 }
 

@@ -130,6 +130,12 @@ async function leave(key: string, shared: Shared): Promise<void> {
   await (await shared.store).close()
 }
 
+/** The database of a store, for people: without a password. @throws ConfigError */
+export function storeName(options: StoreOptions = {}): string {
+  const { database } = storeLocation(options)
+  return isPostgres(database) ? postgresName(database) : database
+}
+
 /** A store that is ready to be used. */
 interface PreparedStore {
   /** The name of its database, without a password. */
@@ -159,7 +165,7 @@ export async function prepareStore(
   const store = await openStore(options)
   try {
     const id = newId ? await store.write(renewStoreId) : store.id
-    return { name: isPostgres(database) ? postgresName(database) : database, id }
+    return { name: storeName(options), id }
   } finally {
     await store.close()
   }

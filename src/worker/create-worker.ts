@@ -6,7 +6,7 @@ import { checkPricesOfBudgets } from './budget-prices.js'
 import { createPriceList } from '../definitions/prices/model-prices.js'
 import { checkRateLimits } from '../policy/rate-limits.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
-import { shareStore } from '../store/open-store.js'
+import { shareStore, storeName } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import { createAheadGate } from './ahead-gate.js'
@@ -80,7 +80,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
         ...runLimits(rateLimits, () => store),
       },
       temporal,
-      target,
+      { target, place: storeName(location) },
     )
   } catch (error) {
     await store.close()
@@ -101,7 +101,7 @@ function assertNoWorkflows({ workflowsPath, workflowBundle }: Partial<WorkerOpti
 async function createConnected(
   thread: ThreadWorker,
   temporal: Partial<WorkerOptions>,
-  target: TemporalTarget | null,
+  { target, place }: { readonly target: TemporalTarget | null; readonly place: string },
 ): Promise<Worker> {
   const defaults = { taskQueue: taskQueueOf(thread.store.id), ...(target !== null && pick(target)) }
   const close = async (): Promise<void> => {
@@ -114,7 +114,13 @@ async function createConnected(
     return await Worker.create({
       ...threadWorkerOptions({ ...thread, mayRunAhead }, { ...defaults, ...temporal }),
       // The first plugin is the outermost: the store closes when everything else has ended.
-      plugins: [leaseAndClose(thread.store, gate, close), ...(temporal.plugins ?? [])],
+      plugins: [
+        leaseAndClose(thread.store, gate, {
+          close,
+          onRun: (worker) => announce(worker, { registry: thread.registry, place }, target),
+        }),
+        ...(temporal.plugins ?? []),
+      ],
     })
   } catch (error) {
     await target?.connection.close()
@@ -130,7 +136,7 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
 function leaseAndClose(
   store: Store,
   gate: ReturnType<typeof createAheadGate>,
-  close: () => Promise<void>,
+  { close, onRun }: { readonly close: () => Promise<void>; readonly onRun: (worker: Worker) => void },
 ): WorkerPlugin & BundlerPlugin {
   return {
     name: 'everthread',
@@ -139,6 +145,7 @@ function leaseAndClose(
       // A running worker refuses a second run and goes on: that refusal must not close its store.
       if (worker.getState() !== 'INITIALIZED') return next(worker)
       gate.watch(worker)
+      onRun(worker)
       try {
         await withLease(store, worker, () => next(worker))
       } finally {
@@ -146,6 +153,20 @@ function leaseAndClose(
       }
     },
   }
+}
+
+/** One line that a worker runs, and everything that a person needs who finds that it does not. */
+function announce(
+  { options }: Worker,
+  { registry, place }: Pick<ThreadWorker, 'registry'> & { readonly place: string },
+  target: TemporalTarget | null,
+): void {
+  const { agents } = registry.names()
+  const temporal = target === null ? 'a connection that was given' : target.address
+  Runtime.instance().logger.info(
+    `A worker runs: ${agents.length === 0 ? 'no agents' : `agents ${agents.join(', ')}`}; task queue "${options.taskQueue}", ` +
+      `store ${place}, Temporal ${temporal}, namespace "${options.namespace}".`,
+  )
 }
 
 interface TemporalTarget {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../protocol/errors.js'
-import { installLogging, readLoggingOptions } from './logging.js'
+import { installLogging, isForUsers, readLoggingOptions } from './logging.js'
 import { Runtime } from './temporal-worker.js'
 
-test('nothing said leaves the logger of Temporal as it is', () => {
+test('nothing said is null', () => {
   expect(readLoggingOptions({})).toBeNull()
 })
 
@@ -18,12 +18,19 @@ test('unknown formats and levels are refused together', () => {
   expect(read).toThrow(/"xml"[^]+trace, debug, info, warn, error, got "loud"/)
 })
 
-test('a Runtime that its owner has installed stays, and none is made where nothing is set', async () => {
+test('without a level what the SDK says of itself is left out, and what users and threads say is not', () => {
+  expect(isForUsers('INFO', 'asset workflow-bundle.js 1.1 MiB', { sdkComponent: 'worker' })).toBe(false)
+  expect(isForUsers('INFO', 'x', { sdkComponent: 'core' })).toBe(false)
+  expect(isForUsers('WARN', 'x', { sdkComponent: 'core' })).toBe(true)
+  expect(isForUsers('INFO', 'x', { sdkComponent: 'activity' })).toBe(true)
+  expect(isForUsers('INFO', 'A worker runs.')).toBe(true)
+})
+
+test('a Runtime that its owner has installed stays', async () => {
   // Files of this project share a process.
   const before = Runtime._instance
-  installLogging({})
-  expect(Runtime._instance).toBe(before)
   const owned = Runtime.instance()
+  installLogging({})
   installLogging({ EVERTHREAD_LOG: 'json' })
   expect(Runtime.instance()).toBe(owned)
   if (before === undefined) await owned.shutdown()

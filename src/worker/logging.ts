@@ -1,4 +1,4 @@
-import type { LogEntry, Logger, LogLevel } from '@temporalio/worker'
+import type { LogEntry, Logger, LogLevel, LogMetadata } from '@temporalio/worker'
 import { ConfigError } from '../protocol/errors.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from './temporal-worker.js'
@@ -31,11 +31,22 @@ export function readLoggingOptions(env: Readonly<Record<string, string | undefin
 
 /**
  * Installs the logger. It must run before any other code of Temporal, whose first use creates the Runtime. An existing Runtime
- * belongs to its owner and stays as it is. @throws ConfigError
+ * belongs to its owner and stays as it is. Without a level the lines are left out that are for developers of the SDK.
+ * @throws ConfigError
  */
 export function installLogging(env: Environment = process.env): void {
-  const options = readLoggingOptions(env)
-  if (options !== null) install(options, loggerOf(options))
+  const options = readLoggingOptions(env) ?? DEFAULTS
+  const isLevelGiven = (env['EVERTHREAD_LOG_LEVEL'] ?? '') !== ''
+  const logger = loggerOf(options)
+  install(options, isLevelGiven ? logger : filtered(logger, isForUsers))
+}
+
+const DEFAULTS: LoggingOptions = { format: 'text', level: 'INFO' }
+
+/** False for what the SDK itself says below a warning: its options, its states and the statistics of webpack. */
+export function isForUsers(level: LogLevel, _message: string, meta: LogMetadata = {}): boolean {
+  const isOfSdk = meta['sdkComponent'] === 'worker' || meta['sdkComponent'] === 'core'
+  return !isOfSdk || level === 'WARN' || level === 'ERROR'
 }
 
 /**
@@ -44,7 +55,7 @@ export function installLogging(env: Environment = process.env): void {
  */
 export function installTestLogging(env: Environment = process.env): void {
   const options = readLoggingOptions(env) ?? QUIET
-  install(options, withoutServerVersion(loggerOf(options)))
+  install(options, filtered(loggerOf(options), isNoServerVersion))
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -72,22 +83,21 @@ function loggerOf({ format, level }: LoggingOptions): Logger {
 /** The time-skipping server reports no version, and the SDK warns of that in each test. */
 const SERVER_VERSION = /^Temporal Server \d[\d.]* or newer is required/
 
-function withoutServerVersion(logger: Logger): Logger {
-  return {
-    ...bindMethods(logger),
-    log(level, message, meta) {
-      if (!SERVER_VERSION.test(message)) logger.log(level, message, meta)
-    },
-  }
-}
+const isNoServerVersion: Filter = (_level, message) => !SERVER_VERSION.test(message)
 
-function bindMethods(logger: Logger): Omit<Logger, 'log'> {
+type Filter = (level: LogLevel, message: string, meta?: LogMetadata) => boolean
+
+function filtered(logger: Logger, passes: Filter): Logger {
+  const log: Logger['log'] = (level, message, meta) => {
+    if (passes(level, message, meta)) logger.log(level, message, meta)
+  }
   return {
-    trace: (message, meta) => logger.trace(message, meta),
-    debug: (message, meta) => logger.debug(message, meta),
-    info: (message, meta) => logger.info(message, meta),
-    warn: (message, meta) => logger.warn(message, meta),
-    error: (message, meta) => logger.error(message, meta),
+    log,
+    trace: (message, meta) => log('TRACE', message, meta),
+    debug: (message, meta) => log('DEBUG', message, meta),
+    info: (message, meta) => log('INFO', message, meta),
+    warn: (message, meta) => log('WARN', message, meta),
+    error: (message, meta) => log('ERROR', message, meta),
   }
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -103,13 +103,40 @@ async function edit(change: (text: string) => string): Promise<void> {
   await writeFile(file, change(await readFile(file, 'utf8')))
 }
 
-/** The processes of this project: `dev`, its workers and its Temporal server. */
-async function processes(): Promise<readonly string[]> {
-  const { output } = await run(place.folder, [
-    '--eval',
-    `console.log(require('child_process').execFileSync('ps', ['-A', '-o', 'pid=,args=']).toString())`,
-  ])
-  return output.split('\n').filter((line) => /worker-program|temporal.* start-dev/.test(line))
+/** Resolves when the stream of events has had that word. */
+function seen(path: string, word: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${dev.url.hash.slice('#token='.length)}` }
+    const stream = request(new URL(path, dev.url), { headers }, (response) => {
+      let came = ''
+      response.on('data', (chunk: Buffer) => {
+        came += chunk.toString()
+        if (!came.includes(word)) return
+        stream.destroy()
+        resolve()
+      })
+      response.on('error', () => undefined)
+    })
+    stream.on('error', reject)
+    stream.end()
+  })
+}
+
+/** The children of `dev` that live: its workers, its Temporal server and what watches that. */
+function children(): readonly number[] {
+  const all = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString()
+  return all.split('\n').flatMap((line) => {
+    const [pid, parent] = line.trim().split(/\s+/).map(Number)
+    return parent === dev.child.pid && pid !== undefined ? [pid] : []
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 test('one line says what is ready, where, and that the model is for practice', async () => {
@@ -172,9 +199,7 @@ test('a change is a deploy under an open request, and a change that cannot be lo
 
 test('a worker that is killed while it writes is replaced, and the answer is whole, once', async () => {
   await dev.call('/threads', { body: { agent: 'support', id: 'story', message: 'tell me a long story' } })
-  await until('the first words', async () =>
-    JSON.stringify(await snapshotOf('story')).includes('Once there was'),
-  )
+  await seen('/threads/story/events', 'killed')
   const { pid } = (await statusOf()).worker
   const killed = Date.now()
   expect((await dev.call('/dev/kill-worker', { method: 'POST' })).status).toBe(202)
@@ -191,16 +216,16 @@ test('q ends every process, and kill -9 of dev leaves none', async () => {
     code: 1,
     output: expect.stringContaining('Expected no other everthread dev'),
   })
-  const before = await processes()
-  expect(before.length).toBeGreaterThanOrEqual(2)
+  const before = children()
+  expect(before.length).toBeGreaterThanOrEqual(3)
   dev.child.stdin?.write('q')
   expect((await once(dev.child, 'exit'))[0]).toBe(0)
-  const mine = new Set(before)
-  expect((await processes()).filter((one) => mine.has(one))).toEqual([])
+  expect(before.filter(isAlive)).toEqual([])
   dev = await startDev()
   // What was said is still there.
   await idle('hello', 'I am the practice model')
-  const again = new Set(await processes())
+  const again = children()
+  expect(again.length).toBeGreaterThanOrEqual(3)
   dev.child.kill('SIGKILL')
-  await until('the end of all', async () => (await processes()).every((one) => !again.has(one)))
+  await until('the end of all', async () => !again.some(isAlive))
 })
