@@ -30,6 +30,25 @@ test('a first message begins a thread, and its answer streams', async () => {
   await page.getByRole('navigation').getByText('tell 40').waitFor()
 })
 
+test('a word is on the page soon after the model has written it', async () => {
+  const page = await place.openThread('clock')
+  await page.evaluate(`{
+    window.delays = []
+    new MutationObserver(() => {
+      const last = document.querySelector('.streaming .prose')?.textContent.match(/(\\d{13}):\\d+\\s*$/)
+      if (last) delays.push(Date.now() - Number(last[1]))
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })
+  }`)
+  await say(page, 'clock')
+  await answerWith(page, '80')
+  const delays = ((await page.evaluate('delays')) as number[]).toSorted((one, other) => one - other)
+  const median = delays[Math.floor(delays.length / 2)] ?? Infinity
+  process.stdout.write(`from model to page: p50 ${median} ms of ${delays.length}\n`)
+  expect(delays.length).toBeGreaterThan(20)
+  // On a quiet machine it is less than 20 ms; the bound is for a busy one.
+  expect(median).toBeLessThan(500)
+})
+
 test('a reload in the middle of an answer shows all of it once', async () => {
   const page = await place.openThread('reloaded')
   await say(page, 'tell 60')

@@ -21,6 +21,7 @@ function answerTo({ prompt }: LanguageModelV4CallOptions): { readonly text?: str
   const text = JSON.stringify(last?.content ?? '')
   const words = /tell (\d+)/.exec(text)
   if (words !== null) return { text: tale(Number(words[1])) }
+  if (text.includes('clock')) return { text: `clock ${tale(80)}` }
   if (text.includes('provider')) throw new Error(`The provider says ${HOSTILE}`)
   const [, tool = ''] = /please (\w+)/.exec(text) ?? []
   const input = CALLS[tool]
@@ -67,7 +68,12 @@ async function* partsOf(text: string | undefined, call: Call | undefined): Async
     yield { type: 'text-start', id: '1' }
     for (const word of text.split(/(?<= )/)) {
       await delay(PACE)
-      yield { type: 'text-delta', id: '1', delta: word }
+      // Of an answer that is to be measured: when each word was written.
+      yield {
+        type: 'text-delta',
+        id: '1',
+        delta: word.replace(/^word/, text.startsWith('clock') ? `${Date.now()}:` : 'word'),
+      }
     }
     yield { type: 'text-end', id: '1' }
   }
