@@ -126,7 +126,7 @@ interface Ends {
 const LONGEST_END = 15_000
 
 /** Resolves at `q`, Ctrl-C, or a signal. A second one ends the process at once, and kills what it has started. */
-function untilEnded(terminal: Terminal, { abandons }: Ends): Promise<void> {
+function untilEnded(terminal: Terminal, { steps, abandons }: Ends): Promise<void> {
   return new Promise((resolve) => {
     let isEnding = false
     const end = (): void => {
@@ -141,6 +141,8 @@ function untilEnded(terminal: Terminal, { abandons }: Ends): Promise<void> {
     const forgetKeys = terminal.onKey((key) => {
       if (key === 'q' || key === '\u0003') end()
     })
+    // Also where something cannot start: the input would keep this process.
+    steps.push(async () => forgetKeys())
     terminal.onInterrupt(end)
     process.on('SIGTERM', end)
     process.on('SIGHUP', end)

@@ -152,7 +152,8 @@ async function downloadCli({ onWait }: StartTemporal): Promise<string> {
 }
 
 function noCli(reason: string): Error {
-  const got = reason.split('\n')[0] ?? ''
+  // The outer errors of the SDK only repeat the address.
+  const got = reason.split(': ').at(-1) ?? ''
   return new Error(
     `Expected the Temporal CLI on the PATH, got none, and its download failed (${got}): install it ` +
       '(https://docs.temporal.io/cli), or set TEMPORAL_CLI_PATH, or TEMPORAL_ADDRESS for a server that runs.',

@@ -84,6 +84,8 @@ export function superviseWorker(options: SupervisorOptions): WorkerSupervisor {
     ...{ current: null, next: null, ready: null, deploys: 0, deaths: 0 },
     ...{ problem: null, restart: undefined, isClosing: false },
   }
+  // Nothing runs without Temporal, whose absence somebody else reports.
+  options.temporal.catch(() => (self.isClosing = true))
   start(self)
   return {
     status: () => statusOf(self),

@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
+import { startDevServer } from '../support/servers.js'
+import { until } from '../support/until.js'
 import { COMMAND, initLinked, link, makeFolder, PACKAGE, run } from './linked-project.js'
 
 const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url))
@@ -21,6 +25,25 @@ test('a new project passes its own types and its own test', async () => {
   expect(types).toEqual({ code: 0, output: '' })
   expect(tests.output).toContain('pass 1')
   expect(tests.code).toBe(0)
+})
+
+test('its worker says in one line that it runs, and nothing else', async () => {
+  const [project, server] = await Promise.all([initLinked(place.folder, 'my-agent'), startDevServer()])
+  const env = { ...process.env, TEMPORAL_ADDRESS: server.address, EVERTHREAD_LOG_LEVEL: '' }
+  const worker = spawn(process.execPath, ['worker.ts'], { cwd: project, env, stdio: 'pipe' })
+  let shown = ''
+  for (const stream of [worker.stdout, worker.stderr])
+    stream.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  await until('the line', async () => shown.includes('A worker runs'))
+  worker.kill('SIGTERM')
+  await once(worker, 'exit')
+  await server.stop()
+  expect(shown).toMatch(
+    new RegExp(
+      `^\\S+ \\[INFO\\] A worker runs: agents support; task queue "everthread-\\w{12}", store \\S+/threads.db, ` +
+        `Temporal ${server.address}, namespace "default"\\.\\n$`,
+    ),
+  )
 })
 
 test('the versions are those of this package, and the model is of the provider whose key is set', async () => {

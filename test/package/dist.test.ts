@@ -159,7 +159,7 @@ function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
   for (const file of reached) {
     const code = readFileSync(join(DIST, file), 'utf8')
     for (const [, specifier = ''] of code.matchAll(
-      /(?:^(?:import|export)[^'"\n]*|\bimport\()['"](\.[^'"]+)['"]/gm,
+      /(?:^(?:import|export)[^'"\n]*|\bimport\()['"](\.[^'"]+\.js)['"]/gm,
     ))
       reached.add(relative(DIST, join(DIST, dirname(file), specifier)))
   }
