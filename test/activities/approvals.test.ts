@@ -34,7 +34,9 @@ function answered(input: ExecuteToolInput, requestId = ASKED.requestId): Execute
 const operation = (desk: ActivityDesk, { callId }: ExecuteToolInput) =>
   desk.store.read((db) => findOperation(db, 't', callId))
 const types = async (desk: ActivityDesk) =>
-  (await desk.events()).map(({ type }) => type).filter((type) => /^(tool\.(started|result)|action\..*)$/.test(type))
+  (await desk.events())
+    .map(({ type }) => type)
+    .filter((type) => /^(tool\.(started|result)|action\..*)$/.test(type))
 
 describe('a call that needs approval', () => {
   test('waits before anything of it has begun', () => {

@@ -192,7 +192,9 @@ threeModes(
         given: { permissions: { 'orders.refund': 'require_approval' } },
       })
       await thread.waitUntilIdle()
-      const facts = (await factsOf(thread)).filter(({ type }) => /^(hook\.|permission\.|tool\.(started|result)$)/.test(type))
+      const facts = (await factsOf(thread)).filter(({ type }) =>
+        /^(hook\.|permission\.|tool\.(started|result)$)/.test(type),
+      )
       expect(facts.map(({ type, payload, toolCallId }) => [type, payload, toolCallId])).toMatchObject([
         ['hook.started', { hook: 'guard', point: 'before_tool_call', timeout: 1_000 }, 'call_1_1_0'],
         ['hook.completed', { hook: 'guard', decision: 'none', duration: expect.any(Number) }, 'call_1_1_0'],
