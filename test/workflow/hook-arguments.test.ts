@@ -121,7 +121,8 @@ threeModes(
         return set(20)(call)
       }
       const allowed = await start([pay(10)])
-      expect([allowed.executed, seen]).toEqual([
+      // An attempt that is repeated asks them again.
+      expect([allowed.executed, seen.slice(-3)]).toEqual([
         [paid(20)],
         [
           ['first', 10],

@@ -87,7 +87,19 @@ threeModes({ registry: policyDesk, models, tools }, (mode) => {
 
   test('rules that a run has already change nothing, and others are a change of that run alone', async () => {
     const runPermissions = { 'orders.*': 'deny' } as const
-    const { thread } = await start({ voices: { seller: [done, done, done] }, runPermissions })
+    const { thread } = await start({
+      voices: { seller: [calls(order('note')), done, done, done, done] },
+      tools: {
+        note: async (state) => {
+          // The next step of this run takes it.
+          await threads()
+            .get(state.threadId)
+            .send({ content: marked('Also'), runPermissions })
+          return { status: 'success', result: marked('Noted') }
+        },
+      },
+      runPermissions,
+    })
     await thread.waitUntilIdle()
     await thread.send({ content: marked('Plain') })
     await thread.waitUntilIdle()
