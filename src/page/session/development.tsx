@@ -3,7 +3,7 @@
  * not exist, and nothing is shown.
  */
 import { signal } from '@preact/signals'
-import { Action, useInterval } from '../parts/widgets.js'
+import { Action, StatusDot, useInterval } from '../parts/widgets.js'
 import { request, RequestError } from './api.js'
 
 interface DevelopmentStatus {
@@ -45,6 +45,7 @@ export function DevelopmentBar() {
     <section class="development" aria-label="Development">
       <div class="row">
         <span class="badge" data-status={STATES[worker.state]}>
+          <StatusDot status={STATES[worker.state]} />
           worker {worker.state}
           {worker.pid !== null && <span class="faint">&nbsp;{worker.pid}</span>}
         </span>
