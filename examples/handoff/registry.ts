@@ -11,7 +11,7 @@ const front_desk = definePrompt({
   includeChat: true,
   includePastTools: true,
   prompt: 'You receive guests. Hand questions about bills over to billing, with a summary.',
-  tools: [{ name: 'billing', initUserMessageProperty: 'summary' }],
+  tools: [{ name: 'billing', session: false, initUserMessageProperty: 'summary' }],
 })
 
 const bills = definePrompt({

@@ -65,7 +65,7 @@ export const workflowDesk = registry({
         'doubtful',
         'flaky',
         { name: 'summarize', initUserMessageProperty: 'text' },
-        { name: 'colleague', initUserMessageProperty: 'task' },
+        { name: 'colleague', session: false, initUserMessageProperty: 'task' },
       ],
       hooks: ['mask_numbers'],
     }),
