@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -8,6 +7,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { until } from '../support/until.js'
+import { startDev } from './dev-process.js'
+import type { Dev } from './dev-process.js'
 import { COMMAND, initLinked, makeFolder, run } from './linked-project.js'
 
 let place: Awaited<ReturnType<typeof makeFolder>>
@@ -16,66 +17,12 @@ let dev: Dev
 beforeAll(async () => {
   place = await makeFolder()
   project = await initLinked(place.folder, 'my-agent')
-  dev = await startDev()
+  dev = await startDev(project)
 })
 afterAll(async () => {
   dev.child.kill('SIGKILL')
   await place.remove()
 })
-
-interface Dev {
-  readonly child: ChildProcess
-  readonly url: URL
-  shown(): string
-  call(path: string, options?: Call): Promise<Answer>
-}
-
-interface Call {
-  readonly method?: string
-  readonly body?: object
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-interface Answer {
-  readonly status: number
-  readonly json: unknown
-}
-
-/** Starts `everthread dev` in the project; resolves at its ready line. */
-async function startDev(): Promise<Dev> {
-  const env = { ...process.env, OPENAI_API_KEY: '', TEMPORAL_ADDRESS: '', NO_COLOR: '1' }
-  const child = spawn(process.execPath, [COMMAND, 'dev'], { cwd: project, env, stdio: 'pipe' })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  const line = await until('the ready line', async () => /^ready in .*$/m.exec(text)?.[0])
-  const url = new URL(/http:\S+#token=\w+/.exec(line)?.[0] ?? '')
-  return {
-    child,
-    url,
-    shown: () => text,
-    call: (path, { method, body, headers } = {}) =>
-      new Promise((resolve, reject) => {
-        const token = url.hash.slice('#token='.length)
-        const sent = request(
-          new URL(path, url),
-          {
-            method: method ?? (body === undefined ? 'GET' : 'POST'),
-            headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-          },
-          (response) => {
-            let answer = ''
-            response.on('data', (chunk: Buffer) => (answer += chunk.toString()))
-            response.on('end', () => {
-              resolve({ status: response.statusCode ?? 0, json: answer === '' ? null : JSON.parse(answer) })
-            })
-          },
-        )
-        sent.on('error', reject)
-        sent.end(body === undefined ? undefined : JSON.stringify(body))
-      }),
-  }
-}
 
 interface Status {
   readonly worker: { readonly state: string; readonly pid: number; readonly deploys: number }
@@ -221,7 +168,7 @@ test('q ends every process, and kill -9 of dev leaves none', async () => {
   dev.child.stdin?.write('q')
   expect((await once(dev.child, 'exit'))[0]).toBe(0)
   expect(before.filter(isAlive)).toEqual([])
-  dev = await startDev()
+  dev = await startDev(project)
   // What was said is still there.
   await idle('hello', 'I am the practice model')
   const again = children()

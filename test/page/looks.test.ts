@@ -86,7 +86,7 @@ test('in development the worker can be killed and replaced, and elsewhere there 
   const bar = page.getByRole('region', { name: 'Development' })
   await bar.getByText('worker running').waitFor()
   await bar.getByText(HOSTILE).waitFor()
-  await bar.getByText('a scripted model answers').waitFor()
+  await bar.getByText('a practice model answers').waitFor()
   await bar.getByRole('button', { name: 'Kill the worker' }).click()
   await bar.getByRole('button', { name: 'Deploy' }).click()
   await until('both orders', () => orders.length === 2)

@@ -48,15 +48,19 @@ function locateChromium(): string {
   }
 }
 
+/** Root, which a container often is, has no sandbox in Chromium; the folder for shared memory is small there. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: locateChromium(),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  })
+}
+
 export async function openPlace(): Promise<Place> {
   const fixture = await createFixture({ desk: 'page' })
   let worker = await fixture.startWorker()
   const port = await freePort()
-  // Root, which a container often is, has no sandbox in Chromium; the folder for shared memory is small there.
-  const browser: Browser = await chromium.launch({
-    executablePath: locateChromium(),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-  })
+  const browser = await launchChromium()
   const contexts: BrowserContext[] = []
   let server: ThreadServer | undefined
   const startServer = async (): Promise<void> => {

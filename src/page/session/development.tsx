@@ -48,13 +48,18 @@ export function DevelopmentBar() {
           <StatusDot status={STATES[worker.state]} />
           worker {worker.state}
           {worker.pid !== null && <span class="faint">&nbsp;{worker.pid}</span>}
+          {worker.deploys > 0 && (
+            <span class="faint">
+              &nbsp;· {worker.deploys} {worker.deploys === 1 ? 'deploy' : 'deploys'}
+            </span>
+          )}
         </span>
         <Action kind="danger" run={() => order('/dev/kill-worker')} isDisabled={worker.state === 'dead'}>
           Kill the worker
         </Action>
         <Action run={() => order('/dev/deploy')}>Deploy</Action>
       </div>
-      {model === 'scripted' && <p class="hint">No provider’s key is set: a scripted model answers.</p>}
+      {model === 'scripted' && <p class="hint">No provider’s key is set: a practice model answers.</p>}
       {problem !== null && (
         <pre class="problem" role="alert" tabIndex={0}>
           {problem}
