@@ -312,6 +312,7 @@ describe('a search', () => {
   })
 
   test('counts threads of all accounts for an operator, by status and filter', async () => {
+    for (const token of [ACME, GLOBEX]) await call('/threads', { token, body: { agent: 'support' } })
     const { body } = await call('/thread-counts?parent=none&agent=support', { token: OPERATOR })
     expect(body.counts.idle).toBeGreaterThan(1)
     expect((await call('/thread-counts?agent=nobody', { token: OPERATOR })).body).toEqual({
