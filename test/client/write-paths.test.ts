@@ -117,7 +117,12 @@ const COMMANDS: readonly Control[] = [
         threads.get('u').terminate(),
       ]),
   },
-  { of: ['revokeGrant'], writes: ['grants'], run: (threads) => threads.revokeGrant(`t:${request}`) },
+  {
+    of: ['revokeGrant'],
+    // With the event that the policy of the thread has changed.
+    writes: ['grants', 'threads', 'events'],
+    run: (threads) => threads.revokeGrant(`t:${request}`),
+  },
 ]
 
 /** Repairs and removals by operators, and calls of tool workers, who are a part of the runtime. */
