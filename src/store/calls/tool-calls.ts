@@ -141,11 +141,11 @@ interface DecidedToolCall {
 /** Records the decision about a call that does not begin, or not yet. */
 export async function recordDecision(
   tx: Writer,
-  { threadId, callId, ...decided }: DecidedToolCall,
+  { threadId, callId, decision, arguments: changed }: DecidedToolCall,
 ): Promise<void> {
   await tx
     .updateTable('tool_calls')
-    .set(codec.toRow(decided))
+    .set(codec.toRow({ decision, ...(changed !== undefined && { arguments: changed }) }))
     .where('thread_id', '=', threadId)
     .where('id', '=', callId)
     .execute()
