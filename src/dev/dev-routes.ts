@@ -26,7 +26,8 @@ export function addDevRoutes(
  * rebinding), and one that the page of another site sends. Answers undefined for any other request.
  */
 export function refuseForeign(request: Request, port: number): Response | undefined {
-  const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`)
+  // Browsers leave out the port of http.
+  const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => (port === 80 ? name : `${name}:${port}`))
   const host = request.headers.get('host') ?? ''
   const origin = request.headers.get('origin')
   if (!own.includes(host.toLowerCase())) return refusal(`the header "Host" to be ${own.join(' or ')}`)

@@ -72,14 +72,20 @@ export async function runDev({ terminal, file: given, port }: RunDev): Promise<n
       )
       ends.steps.push(async () => watch.close())
     }
-    await ended
-    return 0
+    const death = started?.ended.then(() => TEMPORAL_ENDED)
+    const problem = await Promise.race([ended.then(() => null), ...(death === undefined ? [] : [death])])
+    if (problem === null) return 0
+    terminal.problem(problem)
+    return 1
   } finally {
     // The last that was started is the first to end.
     for (const step of ends.steps.toReversed()) await step().catch(() => undefined)
     unlock()
   }
 }
+
+const TEMPORAL_ENDED =
+  'The Temporal server ended by itself, and everthread dev with it: start it again, all threads are kept.'
 
 const DEFAULT_FILES = ['agents.ts', 'agents.js', 'src/agents.ts', 'src/agents.js']
 
@@ -231,7 +237,7 @@ function readToken(): string {
     if (/^[0-9a-f]{64}$/.test(kept)) return kept
   }
   const token = randomBytes(32).toString('hex')
-  writeFileSync(place, token)
+  writeFileSync(place, token, { mode: 0o600 })
   chmodSync(place, 0o600)
   return token
 }

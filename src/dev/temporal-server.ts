@@ -26,6 +26,8 @@ interface TemporalServer {
   readonly place: TemporalPlace
   /** The URL of Temporal's UI; null for a server that is not ours. */
   readonly ui: string | null
+  /** Resolves when a server of our own ends, whoever ends it. */
+  readonly ended: Promise<void>
   /** Ends a server of our own. */
   close(): Promise<void>
   /** kill -9, without waiting. */
@@ -55,7 +57,8 @@ export async function startTemporal(options: StartTemporal): Promise<TemporalSer
   const { TEMPORAL_ADDRESS: given = '' } = process.env
   if (given !== '') {
     const place = { address: given, configFile: null }
-    return { place, ui: null, close: async () => undefined, abandon: () => undefined }
+    const ended = new Promise<void>(() => undefined)
+    return { place, ui: null, ended, close: async () => undefined, abandon: () => undefined }
   }
   const cli = findCli() ?? (await downloadCli(options))
   const configFile = join(resolve(options.folder), 'temporal.toml')
@@ -183,6 +186,7 @@ function spawnServer(cli: string, { port, uiPort, database }: ServerOptions) {
   const abandon = (): void => void server.kill('SIGKILL')
   return {
     startProblem: () => startProblem(server, port),
+    ended: new Promise<void>((done) => server.once('exit', () => done())),
     abandon,
     async close() {
       await endOf(server, () => server.kill('SIGTERM'))

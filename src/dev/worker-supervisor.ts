@@ -12,6 +12,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endWithThisProcess } from '../testing/end-with-process.js'
 import type { TemporalPlace } from './temporal-server.js'
 
 interface WorkerStatus {
@@ -52,6 +53,8 @@ interface WorkerSupervisor {
   close(): Promise<void>
 }
 
+/** Milliseconds from the start of a process until it is ready: on a busy machine it takes 20 s. */
+const LONGEST_LOAD = 90_000
 /** A process that dies by itself is started again after this time, doubled for each death in a row. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 10_000
@@ -125,6 +128,15 @@ function start(self: Supervision): void {
   })
   self.next = started
   self.alive.add(started)
+  setTimeout(() => {
+    if (started !== self.next) return
+    started.kill()
+    self.next = null
+    fail(
+      self,
+      `Expected the agents to be loaded within ${LONGEST_LOAD / 1000} s, got a file that still loads.`,
+    )
+  }, LONGEST_LOAD).unref()
 }
 
 function takeOver(self: Supervision, started: WorkerProcess, message: Ready): void {
@@ -271,11 +283,20 @@ function startWorkerProcess(
     },
     () => child.kill('SIGKILL'),
   )
+  // Its event loop may be in a loop of the user's code, and would not see that the channel closes.
+  const unwatch = child.pid === undefined ? () => undefined : endWithThisProcess(child.pid)
   const ended = new Promise<void>((resolve) => {
-    // After `exit` its last messages and words may still come; `close` is when they have.
-    child.on('close', () => {
-      listener.onEnd(lastWords())
-      resolve()
+    child.on('exit', () => {
+      // Its last messages and words may still come, unless a process that it has started holds the pipe.
+      const late = setTimeout(end, LAST_WORDS)
+      child.on('close', end)
+      function end(): void {
+        clearTimeout(late)
+        child.off('close', end)
+        unwatch()
+        listener.onEnd(lastWords())
+        resolve()
+      }
     })
   })
   return {
@@ -287,6 +308,9 @@ function startWorkerProcess(
     ended,
   }
 }
+
+/** Milliseconds. */
+const LAST_WORDS = 500
 
 const MOST_WORDS = 2000
 

@@ -98,7 +98,7 @@ function pageFile(name: string, body: Buffer): PageFile {
 
 /** The path of a request is percent-encoded, so that it ends no attribute. */
 function withBase(html: Buffer, base: string): Buffer {
-  return Buffer.from(html.toString().replaceAll('="./page/', `="${base}page/`))
+  return Buffer.from(html.toString().replaceAll('="./page/', () => `="${base}page/`))
 }
 
 function answerFile(

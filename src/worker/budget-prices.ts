@@ -26,7 +26,7 @@ export function checkPricesOfBudgets({ registry, budgets = {}, prices }: PricedW
       inputPrice === null || outputPrice === null
         ? [
             `Expected prices of the model "${model}", because a budget limits the cost of the agent "${name}", got none: ` +
-              'give its definition inputPrice and outputPrice, or the worker prices.',
+              `give its definition inputPrice and outputPrice, or the worker, or the test environment, prices: { '${registry.model(model)?.model ?? model}': … }.`,
           ]
         : [],
     )

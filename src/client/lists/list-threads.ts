@@ -30,7 +30,7 @@ export interface ListThreads {
   readonly tag?: string
   /** The tenant. Subagents have the account of their root. */
   readonly account?: string
-  /** A text that the title, the id, the agent or the user contains, whatever its case. It reads all threads that match the rest. */
+  /** A text that the title, the id, the agent or the user contains; ASCII letters in either case. It reads all threads that match the rest. */
   readonly search?: string
 }
 

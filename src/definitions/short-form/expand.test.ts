@@ -152,3 +152,20 @@ test('wrong values of JavaScript are named with what to write', () => {
   )
   expect(found).toHaveLength(7)
 })
+
+test('agents that are made anew at each call are told, and nothing runs for ever', () => {
+  const sales = (): ReturnType<typeof agent> =>
+    agent({ ...base, name: 'sales', handoffs: () => ({ support: support() }) })
+  const support = (): ReturnType<typeof agent> =>
+    agent({ ...base, name: 'support', handoffs: () => ({ sales: sales() }) })
+  expect(problems(() => registry({ agents: [support()] }))).toEqual([
+    "agent 'sales' has the agent 'support', which is not the agent 'support' of the registry: give one of them another name",
+  ])
+})
+
+test('handoffs are no promise', () => {
+  const later = async (): Promise<object> => ({ other: agent({ ...base, name: 'other' }) })
+  expect(problems(() => registry({ agents: [agent({ ...base, name: 'one', handoffs: later })] }))).toEqual([
+    "agent 'one': handoffs: expected an object, by name: { my_name }",
+  ])
+})

@@ -74,8 +74,8 @@ interface Found {
   readonly problems: string[]
   readonly unreadModels: string[]
   readonly unreadTools: string[]
-  /** Notes a definition that an agent has; a different one under the same name is a problem. */
-  note(kind: FoundKind, name: string, definition: unknown, owner: string): void
+  /** Notes a definition that an agent has. False: there is a different one under the same name, which is a problem. */
+  note(kind: FoundKind, name: string, definition: unknown, owner: string): boolean
   /** Those that the registry does not list itself. */
   added(kind: FoundKind): ReadonlyMap<string, unknown>
 }
@@ -106,12 +106,14 @@ function createFound(given: Fields): Found {
       if (known === undefined) {
         noted.get(kind)?.set(name, { definition, owner })
         added.get(kind)?.set(name, definition)
-      } else if (!isSame(kind, known.definition, definition)) {
-        const word = KIND_WORDS[kind]
-        problems.push(
-          `${owner} has the ${word} '${name}', which is not the ${word} '${name}' of ${known.owner}: ${ADVICE[kind]}`,
-        )
+        return true
       }
+      if (isSame(kind, known.definition, definition)) return true
+      const word = KIND_WORDS[kind]
+      problems.push(
+        `${owner} has the ${word} '${name}', which is not the ${word} '${name}' of ${known.owner}: ${ADVICE[kind]}`,
+      )
+      return false
     },
     added: (kind) => added.get(kind) ?? new Map<string, unknown>(),
   }
@@ -176,8 +178,8 @@ function readCalls({ name, options }: Agent, found: Found): Calls {
           `${owner}: ${field}.${key} is the agent '${otherName}', which is called by its name: write ${field}: { ${otherName} }`,
         )
       } else {
-        found.note('agents', otherName, other, owner)
-        others.push(other)
+        // Behind another agent of the same name there may be ever new ones.
+        if (found.note('agents', otherName, other, owner)) others.push(other)
         const isOfTwo = !isAgent(other) && isObject(other) && other['type'] === 'dual_ai'
         // The checks of the registry read the settings.
         calls.push({ ...entry, name: otherName, ...(!isOfTwo && { session }) } as ToolEntry)
@@ -207,7 +209,8 @@ function readHandoffs(owner: string, handoffs: unknown, found: Found): unknown {
 
 function entriesOf(what: string, group: unknown, found: Found): readonly (readonly [string, unknown])[] {
   if (group === undefined) return []
-  if (isObject(group)) return Object.entries(group)
+  // A promise has no entries that anybody could see.
+  if (isObject(group) && !(group instanceof Promise)) return Object.entries(group)
   found.problems.push(`${what}: expected an object, by name: { my_name }`)
   return []
 }

@@ -15,8 +15,8 @@ const tools = [
   { name: 'look_up_order', description: null, inputSchema: ORDER },
   { name: 'refund', description: null, inputSchema: REFUND },
 ]
-const says = (text: string, role: 'user' | 'tool' = 'user') =>
-  practiceAnswer({ messages: [{ role, text }], tools } as unknown as ScriptedRequest)
+const says = (text: string, role: 'user' | 'tool' = 'user', raw: object = {}) =>
+  practiceAnswer({ messages: [{ role, text }], tools, raw } as unknown as ScriptedRequest)
 
 test('a tool is called when all words of its name are written, with what the text has for its arguments', () => {
   expect(says('Please look up order A-17').toolCalls).toEqual([
@@ -33,6 +33,12 @@ test('else it says what it is and what it can do, or a long story, or what the t
   expect(says('Hello').text).toContain('no key of a provider is set')
   expect((says('Tell me a long story').text ?? '').split(' ').length).toBeGreaterThan(150)
   expect(says('20 euros are refunded.', 'tool').text).toContain('20 euros are refunded.')
+})
+
+test('where an answer has to be JSON it fits the schema', () => {
+  const json = { responseFormat: { type: 'json', schema: REFUND } }
+  expect(JSON.parse(says('Hello A-17', 'user', json).text ?? '')).toEqual({ order: 'A-17', euros: 1 })
+  expect(JSON.parse(says('Paid 20', 'tool', json).text ?? '')).toEqual({ order: '20', euros: 1 })
 })
 
 test('a key that is set to nothing is none', () => {

@@ -29,12 +29,15 @@ export async function withPracticeModel(registry: Registry): Promise<Practising>
     registry.names().models.map(async (name) => {
       const definition = registry.model(name)
       if (definition !== undefined && (await lacksKey(definition)))
-        replaced.set(name, { ...definition, provider: { languageModel: () => model } })
+        replaced.set(name, { ...definition, ...FREE, provider: { languageModel: () => model } })
     }),
   )
   const practising = { ...registry, model: (name: string) => replaced.get(name) ?? registry.model(name) }
   return { registry: practising, isPractising: replaced.size > 0 }
 }
+
+/** It costs nothing, so that a budget of money can be tried. */
+const FREE = { inputPrice: 0, outputPrice: 0, cachedPrice: 0 } as const
 
 /** Reading credentials is local work; a provider that takes longer asks some service, and is left alone. */
 const PATIENCE = 1000
@@ -70,14 +73,17 @@ function isMissingKey(error: unknown): boolean {
 const WORD_DELAY = 40
 
 /** Calls the tool whose name a person writes; else says what it can do. */
-export function practiceAnswer({ messages, tools }: ScriptedRequest): ScriptedAnswer {
+export function practiceAnswer({ messages, tools, raw }: ScriptedRequest): ScriptedAnswer {
   const last = messages.at(-1)
   const answer = (text: string): ScriptedAnswer => ({ text, wordDelay: WORD_DELAY })
-  if (last?.role === 'tool') return answer(`The answer of the tool: ${last.text}`)
   const text = last?.text ?? ''
-  const tool = findTool(text, tools)
+  const tool = last?.role === 'tool' ? undefined : findTool(text, tools)
   if (tool !== undefined)
     return { toolCalls: [{ name: tool.name, args: makeArguments(text, tool.inputSchema) }] }
+  // An answer that has to be JSON is made as the arguments of a tool are.
+  const { responseFormat: format } = raw
+  if (format?.type === 'json') return answer(JSON.stringify(makeArguments(text, format.schema)))
+  if (last?.role === 'tool') return answer(`The answer of the tool: ${text}`)
   if (/\b(long|story|tell)\b/i.test(text)) return answer(longText())
   const names = tools.map(({ name }) => `"${name.replaceAll('_', ' ')}"`)
   const offer =

@@ -41,12 +41,16 @@ export function problemText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Takes the token of `#token=…` out of the address, so that it is in no history and no bookmark. True if there was one. */
+/**
+ * Takes the token of `#token=…` out of the address, so that it is in no history and no bookmark. A link changes no login that this
+ * tab has: it may be of somebody who wants a person to work in a foreign account. True if it is taken.
+ */
 export function takeTokenOfAddress(): boolean {
-  const token = /^#token=(.+)$/.exec(location.hash)?.[1]
-  if (token === undefined) return false
+  const [isThere = '', token = ''] = /^#token=([\w.~+/=-]*)/.exec(location.hash) ?? []
+  if (isThere === '') return false
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
-  setToken(decodeURIComponent(token))
+  if (token === '' || sessionStorage.getItem(TOKEN) !== null) return false
+  setToken(token)
   return true
 }
 

@@ -214,7 +214,7 @@ export interface ThreadFilter {
   readonly root?: string
   readonly tag?: string
   readonly account?: string
-  /** A text that the title, the id, the agent or the user contains, whatever its case. */
+  /** A text that the title, the id, the agent or the user contains; ASCII letters in either case. */
   readonly search?: string
 }
 
@@ -289,11 +289,11 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
     )
   const { search } = filter
   if (search !== undefined) {
-    const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+    const pattern = `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
     query = query.where((where) =>
       where.or(
         (['title', 'id', 'agent', 'user_id'] as const).map(
-          (column) => sql<boolean>`${where.fn<string>('lower', [column])} like ${pattern} escape '\\'`,
+          (column) => sql<boolean>`${where.fn<string>('lower', [column])} like lower(${pattern}) escape '\\'`,
         ),
       ),
     )
