@@ -98,8 +98,18 @@ sha256_of() {
   fi
 }
 
-# apt_install WHAT PACKAGE: Debian's package; its log is install.log in the temporary folder.
+# apt_install WHAT PACKAGE VARIABLE: Debian's package, if need be after fetching the list of packages; its log is install.log in the
+# temporary folder. VARIABLE is the one that a user can set instead.
 apt_install() {
+  say "$1: installing Debian's package"
+  try_apt "$1" "$2" && return
+  run_with_progress "$1: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
+  try_apt "$1" "$2" && return
+  show_log_end "$temporary_folder/install.log"
+  fail "no $1: apt-get could not install it, as shown; check the network (or /etc/apt), or set $3."
+}
+
+try_apt() {
   run_with_progress "$1: installing" "$temporary_folder/install.log" \
     env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$2"
 }

@@ -46,14 +46,7 @@ install_chromium() {
   [ "$(id -u)" -eq 0 ] ||
     fail "no $what: run \"sudo apt-get install chromium\", or set CHROMIUM_PATH to a Chromium or Chrome."
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-chromium"
-  say "$what: installing Debian's package"
-  if ! apt_install "$what" chromium; then
-    run_with_progress "$what: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
-    if ! apt_install "$what" chromium; then
-      show_log_end "$temporary_folder/install.log"
-      fail "no $what: apt-get could not install it, as shown; check the network (or /etc/apt), or set CHROMIUM_PATH."
-    fi
-  fi
+  apt_install "$what" chromium CHROMIUM_PATH
   find_chromium || fail "no $what: Debian's package does not run; set CHROMIUM_PATH to another one."
   say "$what: installed as $chromium"
 }

@@ -53,14 +53,7 @@ install_postgres() {
     fail "no $what: run \"sudo apt-get install postgresql\", or set POSTGRES_BIN_PATH to the folder of its initdb."
   make_temporary_folder "${TMPDIR:-/tmp}/everthread-postgres"
   keep_postgres_from_starting
-  say "$what: installing Debian's package"
-  if ! apt_install "$what" postgresql; then
-    run_with_progress "$what: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
-    if ! apt_install "$what" postgresql; then
-      show_log_end "$temporary_folder/install.log"
-      fail "no $what: apt-get could not install it, as shown; check the network (or /etc/apt), or set POSTGRES_BIN_PATH."
-    fi
-  fi
+  apt_install "$what" postgresql POSTGRES_BIN_PATH
   find_postgres || fail "no $what: Debian's package is older than version $postgres_oldest: install a newer one, or set POSTGRES_BIN_PATH."
   say "$what: installed in $postgres_bin"
 }

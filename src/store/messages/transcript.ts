@@ -13,13 +13,7 @@ import { messageFromRow } from './message-row.js'
 
 /** The message, whatever its age, depth and status. */
 export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
-  const row = await db
-    .selectFrom('messages')
-    .selectAll()
-    .where('id', '=', id)
-    .where('thread_id', '=', threadId)
-    .executeTakeFirst()
-  return row === undefined ? null : messageFromRow(row)
+  return (await findMessageWithEnd(db, threadId, id))?.message ?? null
 }
 
 /** The same, with the run that took or made it, and the hook that refused it. */
