@@ -18,6 +18,8 @@ export interface ClientContext {
   call<T>(patience: number, work: () => Promise<T>): Promise<T>
   /** Whether the activity in flight hears of a stop from the client. If not, it hears of it from the workflow. */
   readonly storesStops: boolean
+  /** The key under which the commands of a handle are carried out once; see `once.ts`. */
+  readonly key?: string
   /** Reports to the operator of the program why a thread waits. */
   readonly onNotice: OnNotice
   /** The search attributes of a start input: only those that are registered in the namespace. */

@@ -3,7 +3,7 @@ import type { Permissions } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { nowMicros } from '../protocol/time.js'
-import { isName, isObject } from '../protocol/values.js'
+import { halfCharacterProblem, isName, isObject } from '../protocol/values.js'
 import {
   deleteOwnerPermissions,
   findOwnerPermissions,
@@ -11,7 +11,6 @@ import {
 } from '../store/threads/owner-permissions.js'
 import type { PermissionsOwner } from '../store/threads/owner-permissions.js'
 import type { ClientContext } from './client-context.js'
-import { halfCharacterProblem } from './messages/send-message.js'
 
 /** Replaces the rules of an account or a user; null removes them. @throws ConfigError */
 export async function setOwnerPermissions(

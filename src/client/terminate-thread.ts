@@ -18,6 +18,7 @@ import { findThread, requestTermination } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { storeStopNews } from './client-context.js'
 import type { ClientContext } from './client-context.js'
+import { carryOut } from './once.js'
 import { cancelWorkflow, updateWorkflow } from './thread-workflow.js'
 import { nowMicros } from '../protocol/time.js'
 import { RESPOND_PATIENCE, RESPOND_PAUSE } from './answers/respond.js'
@@ -32,10 +33,27 @@ interface Termination {
  * and closes softly. Repeating it does no harm. @throws ThreadNotFoundError, TemporalUnavailableError
  */
 export async function terminateThread(context: ClientContext, termination: Termination): Promise<void> {
-  const { threadId, reason } = termination
-  const ended = await endThread(context, termination)
-  if (ended === 'missing') throw new ThreadNotFoundError(threadId)
-  if (ended === 'cancelled') return
+  const { threadId, reason = null } = termination
+  await carryOut(context, {
+    ...{ threadId, name: 'terminate', content: reason },
+    store: async (tx) => {
+      const requested = await requestTermination(tx, { threadId, reason, now: nowMicros() })
+      if (requested === 'missing') throw new ThreadNotFoundError(threadId)
+      // A repetition finishes what a process that died has left.
+      return requested
+    },
+    announce: (requested, repeated) =>
+      endTree(context, termination, repeated && requested === 'requested' ? 'already' : requested),
+  })
+}
+
+/** Ends the thread whose row is marked, and those below it. */
+async function endTree(
+  context: ClientContext,
+  { threadId, reason }: Termination,
+  requested: Requested,
+): Promise<void> {
+  if ((await endMarked(context, threadId, requested)) === 'cancelled') return
   const store = await context.store()
   const tree = await store.read((db) => subtreeOf(db, threadId))
   // Also those below threads that closed before: the process that closed these may have died then. The highest ones first.
@@ -43,6 +61,8 @@ export async function terminateThread(context: ClientContext, termination: Termi
   // A thread that is deleted in the meantime has ended: `missing` is a success here.
   for (const { id } of below) await endThread(context, { threadId: id, reason })
 }
+
+type Requested = Exclude<Awaited<ReturnType<typeof requestTermination>>, 'missing'>
 
 /** `cancelled`: its workflow closes the thread and cancels its children. `closed`: the caller ends the children. */
 async function endThread(
@@ -53,9 +73,18 @@ async function endThread(
   const requested = await store.write((tx) =>
     requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
   )
-  if (requested === 'missing' || requested === 'closed') return requested
+  return requested === 'missing' ? requested : endMarked(context, threadId, requested)
+}
+
+async function endMarked(
+  context: ClientContext,
+  threadId: string,
+  requested: Requested,
+): Promise<'cancelled' | 'closed'> {
+  if (requested === 'closed') return requested
+  const store = await context.store()
   if ((await cancelWorkflow(context, threadId)) === 'accepted') {
-    await storeStopNews(context, { threadId, run: null })
+    if (requested === 'requested') await storeStopNews(context, { threadId, run: null })
     return 'cancelled'
   }
   // No workflow is left to close it: it was not started yet, or an operator ended it.

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { WorkflowHandle } from '@temporalio/client'
 import type { Caller } from '../policy/approval.js'
 import type { Registry } from '../definitions/known-definitions.js'
@@ -6,7 +7,7 @@ import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { runIdOf } from '../protocol/ids.js'
 import { SIGNALS } from '../protocol/messages.js'
-import type { Stop } from '../protocol/messages.js'
+import type { Continue, Stop } from '../protocol/messages.js'
 import type { ThreadUsage } from '../protocol/status.js'
 import { listMessages } from '../store/messages/transcript.js'
 import { openRun } from '../store/threads/stops.js'
@@ -39,15 +40,17 @@ import type { ThreadTree } from './lists/thread-tree.js'
 import { readUsage } from './lists/thread-usage.js'
 import type { UsageOptions } from './lists/thread-usage.js'
 import { queueTool, removeQueued } from './messages/queue-tool.js'
+import { readCall } from './messages/read-call.js'
+import type { ToolCallRead } from './messages/read-call.js'
 import { readMessage } from './messages/read-message.js'
 import type { MessageRead } from './messages/read-message.js'
 import { sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
+import { carryOut, withKey } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
 import { terminateThread } from './terminate-thread.js'
 import { signalThread } from './thread-workflow.js'
-import type { ThreadSignal } from './thread-workflow.js'
 import { waitUntilIdle } from './waiting/wait-until-idle.js'
 import type { RunResult, WaitUntilIdle } from './waiting/wait-until-idle.js'
 
@@ -73,6 +76,13 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   readonly threadId: string
   /** Temporal's own handle, for describe(), fetchHistory() and its other methods. */
   readonly workflow: WorkflowHandle
+  /**
+   * The same thread, whose next command is carried out once under this key: repeated with the same content, by any process and whatever
+   * died in between, it has no further effect and gets the same answer; with other content it is refused. A key belongs to one
+   * command of one thread, for as long as the thread is kept. `respond` needs none: a request takes one answer.
+   * @throws MessageRejectedError for a key that is no text of 1 to 128 characters; the command, ThreadConflictError
+   */
+  once(key: string): ThreadHandle<R>
   /**
    * The message is accepted when this returns: it is kept and delivered once, even while no worker runs.
    * @throws MessageRejectedError, ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError, TemporalUnavailableError
@@ -135,6 +145,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * none of that id, or it was deleted from the transcript. @throws ThreadNotFoundError
    */
   message(messageId: string): Promise<MessageRead | null>
+  /** Reads one tool call, what became of it, and the subagents that it started; null if there is none. @throws ThreadNotFoundError */
+  toolCall(toolCallId: string): Promise<ToolCallRead | null>
   /**
    * Delivers all events from a sequence on, without gaps, and the text that streams; ends after `thread.closed`. Only `signal`
    * ends a `next()` that waits: `return()` waits for the next change.
@@ -179,34 +191,45 @@ export interface StopOptions {
   readonly children?: boolean
 }
 
-function stopInput({ runId, children }: StopOptions): Stop {
-  return { ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) }
+/** Signals the workflow, which decides what the stop means, then tells the activity in flight. */
+async function stopThread(context: ClientContext, threadId: string, options: StopOptions): Promise<void> {
+  const { runId, children } = options
+  const stop = { ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) }
+  await carryOut(context, {
+    ...{ threadId, name: 'stop', content: stop },
+    store: async (tx) => {
+      await requireOpenThread(tx, threadId)
+      // Before the signal: a run that begins later may be one that the workflow does not stop.
+      return { run: await openRun(tx, threadId), commandId: randomUUID() }
+    },
+    announce: async ({ run, commandId }, repeated) => {
+      const input: Stop = { ...stop, commandId }
+      await signalThread(context, threadId, { name: SIGNALS.stop, input })
+      if (!repeated && run !== null && (runId === undefined || runId === runIdOf(run)))
+        await storeStopNews(context, { threadId, run })
+    },
+  })
 }
 
-/** Signals the workflow, which decides what the stop means, then tells the activity in flight. */
-async function stopThread(context: ClientContext, threadId: string, stop: Stop): Promise<void> {
-  const store = await context.store()
-  // Before the signal: a run that begins later may be one that the workflow does not stop.
-  const run = await store.read(async (db) => {
-    await requireOpenThread(db, threadId)
-    return openRun(db, threadId)
+/** Signals the workflow, which takes a repetition for the same command. */
+async function continueThread(context: ClientContext, threadId: string): Promise<void> {
+  await carryOut(context, {
+    ...{ threadId, name: 'continue', content: null },
+    store: async (tx): Promise<Continue> => {
+      await requireOpenThread(tx, threadId)
+      return { commandId: randomUUID() }
+    },
+    announce: (input) => signalThread(context, threadId, { name: SIGNALS.continue, input }),
   })
-  await signalThread(context, threadId, { name: SIGNALS.stop, input: stop })
-  if (run !== null && (stop.runId === undefined || stop.runId === runIdOf(run)))
-    await storeStopNews(context, { threadId, run })
 }
 
 export function createThreadHandle<R extends Registry<string, string, unknown>>(
   context: ClientContext,
   threadId: string,
 ): ThreadHandle<R> {
-  const signal = async (named: ThreadSignal): Promise<void> => {
-    const store = await context.store()
-    await store.read((db) => requireOpenThread(db, threadId))
-    await signalThread(context, threadId, named)
-  }
   return {
     threadId,
+    once: (key) => createThreadHandle<R>(withKey(context, threadId, key), threadId),
     get workflow() {
       return context.temporal().workflow.getHandle(threadId)
     },
@@ -217,8 +240,8 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     request: (requestId) => findPendingRequest(context, { threadId, requestId }),
     removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),
-    stop: (options = {}) => stopThread(context, threadId, stopInput(options)),
-    continue: () => signal({ name: SIGNALS.continue }),
+    stop: (options = {}) => stopThread(context, threadId, options),
+    continue: () => continueThread(context, threadId),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,
     tree: () => readTree(context, threadId),
@@ -231,6 +254,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
       return { messages, hasMore }
     },
     message: (messageId) => readMessage(context, threadId, messageId),
+    toolCall: (toolCallId) => readCall(context, threadId, toolCallId),
     events: (options = {}) => followEvents(context, threadId, options),
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),

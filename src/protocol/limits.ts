@@ -71,6 +71,9 @@ export const LIMITS = {
   waitingFacts: 100,
   waitingFactBytes: 12 * KB,
   threadIdLength: 200,
+  /** The ids of commands that a thread remembers, each of at most so many characters: a UUID fits. */
+  commandIds: 16,
+  commandIdLength: 40,
   /** A thousand of them, as queued items, fit into their share of the carried state. */
   messageIdLength: 96,
   /** Text of one message: twice what fills a window of 128,000 tokens; a longer text belongs in a file. */
@@ -87,8 +90,8 @@ export const LIMITS = {
   variableBytes: 64 * KB,
   /** Ten years: a later due time is a mistake of units. */
   effectDelay: 3650 * 24 * HOUR,
-  /** One HTTP request without its files: 32 of the longest variables fit, and a message with its metadata. */
-  requestBytes: 4 * MB,
+  /** One HTTP request without its files, unless the server is given another bound. */
+  requestBytes: MB,
   /** Rows of a page of a list: what is sent within a second. */
   longestPage: 500,
   /** Tags, search attributes and similar lists of one start. */

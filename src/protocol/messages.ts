@@ -135,9 +135,16 @@ export type QueueMessage =
 
 /** Without input it stops the current run; with the id of another run it does nothing. */
 export interface Stop {
+  /** A command of this id that came before, because its sender repeats it, has no further effect; of `continue`, too. */
+  readonly commandId?: string
   readonly runId?: string
   /** `false`: a child for which a call waits continues, and its report becomes an item of the queue. @default true */
   readonly children?: boolean
+}
+
+/** A signal that may be left without an input. */
+export interface Continue {
+  readonly commandId?: string
 }
 
 /** A tool to run, with its arguments staged in the store; it becomes an item of the queue. */

@@ -73,3 +73,12 @@ export function withoutUndefined<Fields extends object>(
   // The type of `fromEntries` loses the names of the fields.
   return Object.fromEntries(defined) as { [Name in keyof Fields]: Exclude<Fields[Name], undefined> }
 }
+
+/**
+ * Refuses half a character (a lone surrogate) in an id or name. No database and no server keeps it unchanged: the row would
+ * have another id than the one that was given.
+ */
+export function halfCharacterProblem(what: string, text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/\p{Surrogate}/u.test(text)) return undefined
+  return `Expected ${what} of whole characters, got half of one, as slice() leaves it in the middle of an emoji.`
+}

@@ -53,6 +53,11 @@ export const key = z.string().min(1).max(LIMITS.nameLength).openapi({
   description: 'Idempotency key: a request that is repeated with the same key is carried out once.',
 })
 
+export const KEY_HEADER = 'idempotency-key'
+
+/** The headers of a route that changes something. */
+export const keyHeader = z.object({ [KEY_HEADER]: key.optional() })
+
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } }
 }
@@ -105,7 +110,7 @@ export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
 
 export const security = [{ token: [] }]
 
-const attachment = z
+export const attachment = z
   .object({
     id: z.string(),
     type: z.literal('file'),
@@ -120,7 +125,7 @@ const attachment = z
   .openapi('Attachment')
 
 /** In the format of Standard Agents: names in snake_case, `tool_calls` as a JSON string. */
-const message = z
+export const message = z
   .object({
     id: z.string(),
     role: z.enum(['system', 'user', 'assistant', 'tool']),

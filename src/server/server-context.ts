@@ -33,6 +33,8 @@ export interface ServerContext {
   readonly log: (entry: RequestEntry) => void
   /** Runs what sends a message to this thread, which need not exist yet. @throws ProblemError 429 above a limit of the caller's account */
   readonly admitMessage: <T>(caller: Caller, threadId: string, work: () => Promise<T>) => Promise<T>
+  /** The longest request without files. */
+  readonly requestBytes: number
   /** Milliseconds between two signs of life on a quiet stream of events. */
   readonly heartbeat: number
   /** Milliseconds until a stream of events ends. */

@@ -5,6 +5,7 @@ import type { ThreadClient } from '../client/thread-client.js'
 import { checkRateLimits } from '../policy/rate-limits.js'
 import type { RateLimits } from '../policy/rate-limits.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
+import { LIMITS } from '../protocol/limits.js'
 import { inTrace } from '../telemetry/spans.js'
 import { limitAccounts } from './limits/account-limits.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
@@ -16,6 +17,7 @@ import type { RateLimit } from './limits/rate-limit.js'
 import { addPageRoutes } from './page.js'
 import type { PageOptions } from './page.js'
 import { logFailures, logRequests } from './request-log.js'
+import { addCallsRoutes } from './routes/calls-routes.js'
 import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
 import { addErrorsRoutes } from './routes/errors-routes.js'
 import { addEventsRoutes } from './routes/events-routes.js'
@@ -52,6 +54,11 @@ export interface ThreadAppOptions extends Authentication {
    * @default none
    */
   readonly rateLimits?: RateLimits
+  /**
+   * Bytes of the longest request, without the files of `PUT …/files/content`: a longer one answers 413, and nothing of it is stored.
+   * @default 1 MB
+   */
+  readonly requestBytes?: number
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
@@ -82,6 +89,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
     client,
     log,
     admitMessage,
+    requestBytes: options.requestBytes ?? LIMITS.requestBytes,
     heartbeat: options.heartbeat ?? EVENT_HEARTBEAT,
     longestStream: options.longestStream ?? LONGEST_EVENT_STREAM,
     closing: options.closing ?? new AbortController().signal,
@@ -106,10 +114,11 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use(limitRequests)
   app.use('/threads/:threadId/*', guardThreads(server))
-  app.use(limitBodies())
+  app.use(limitBodies(server))
   addAgentsRoutes(app, server)
   addThreadsRoutes(app, server)
   addMessagesRoutes(app, server)
+  addCallsRoutes(app, server)
   addControlRoutes(app, server)
   addRemovalRoutes(app, server)
   addErrorsRoutes(app, server)

@@ -35,6 +35,7 @@ export interface Schema {
   readonly rate_windows: RateWindowsTable
   readonly busy_sessions: BusySessionsTable
   readonly workers: WorkersTable
+  readonly commands: CommandsTable
   readonly commits: CommitsTable
 }
 
@@ -479,6 +480,17 @@ interface BusySessionsTable {
   /** Requests under way that will make it busy, or have done so. */
   entering: number
   entered_at: Micros
+}
+
+/** Commands that came with a key. */
+interface CommandsTable {
+  thread_id: string
+  key: string
+  /** Digest of the command's name and content. */
+  digest: string
+  /** JSON: what the caller got, and what a repetition gets. */
+  answer: string
+  at: Micros
 }
 
 /** The highest value of 32-bit integer columns: PostgreSQL refuses to compare them with a larger number. */

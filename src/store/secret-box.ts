@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { ConfigError } from '../protocol/errors.js'
 import { StoreError } from './store-error.js'
 import type { StoreOptions } from './store-location.js'
@@ -21,6 +21,8 @@ export interface SecretBox {
   readonly keyIds: readonly string[]
   /** @throws StoreError `no_key` */
   seal(text: string, place: SecretPlace): Sealed
+  /** Equal for equal texts at the same place. Nobody without the key can try texts out; without a key there are no secrets. */
+  fingerprint(text: string, place: SecretPlace): string
   /** @throws StoreError `no_key`; `corrupt` for a changed value */
   open(sealed: Sealed, place: SecretPlace): string
 }
@@ -40,6 +42,13 @@ export function createSecretBox(keys: readonly SecretKey[]): SecretBox {
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       const value = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
       return { value, keyId: key.id }
+    },
+    fingerprint(text, place) {
+      const bytes = authenticatedBytes(place)
+      return createHmac('sha256', keys[0]?.bytes ?? '')
+        .update(bytes)
+        .update(text)
+        .digest('hex')
     },
     open({ value, keyId }, place) {
       const key = keys.find(({ id }) => id === keyId)

@@ -19,7 +19,7 @@ import { NO_ANSWER, RULES, aheadOf, applyAllAhead, controlAhead, nextAhead } fro
 import type { AheadAction } from './ahead.js'
 import { applyToolAnswer, callInput } from './call-answers.js'
 import type { ThreadControl } from './control.js'
-import { acceptContinue, acceptMessage, acceptStop } from './inbox.js'
+import { goOn, acceptMessage, acceptStop } from './inbox.js'
 import { applyModelAnswer, beginModelCall, modelInput } from './model-answers.js'
 import { nextAction } from './next-action.js'
 import type { Action } from './next-action.js'
@@ -280,7 +280,7 @@ describe('what came meanwhile', () => {
   })
 
   test('T3 a continue that came waits once', () => {
-    const going = (control: ThreadControl) => acceptContinue(control, NOW + 1)
+    const going = (control: ThreadControl) => goOn(control, NOW + 1)
     expect(meet([going, going], tool, model).queue).toMatchObject([{ kind: 'continue' }])
   })
 

@@ -13,7 +13,7 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ReopenedThread, ThreadStart } from '../protocol/messages.js'
 import { awaitGroup } from './children.js'
 import type { Child, DeferredChild, OpenChild, Report, ThreadControl } from './control.js'
-import { acceptContinue, packEntry, unpackEntry } from './inbox.js'
+import { goOn, packEntry, unpackEntry } from './inbox.js'
 import type { PackedEntry } from './inbox.js'
 import { createRun, endingOf } from './run.js'
 
@@ -53,7 +53,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (events >= (start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
   if (isIdle) return isAbove({ events, bytes, began: history.began }, 1)
   if (history.suggested) return true
-  // Before the end of a run is stored, not after it: a query to a run that has just continued as new needs a replay of its history.
+  // Before the end of a run is stored, not after it: a query to a run that has just commands as new needs a replay of its history.
   return queue.length === 0 && endingOf(control) !== null && isAbove(history, ENDS_BELOW)
 }
 
@@ -84,6 +84,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
     runs: 0,
     run: null,
     stopped: false,
+    commands: [],
     terminating: false,
     closing: null,
     report: null,
@@ -111,7 +112,15 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
 /** The state that the next Temporal run starts with, beside the start input. */
 export interface CarriedControl extends Omit<
   ThreadControl,
-  'start' | 'queue' | 'effects' | 'givenUp' | 'unansweredFacts' | 'earlyReports' | 'children' | 'postponed'
+  | 'start'
+  | 'queue'
+  | 'commands'
+  | 'effects'
+  | 'givenUp'
+  | 'unansweredFacts'
+  | 'earlyReports'
+  | 'children'
+  | 'postponed'
 > {
   readonly queue: readonly PackedEntry[]
   readonly children: readonly PackedChild[]
@@ -119,6 +128,7 @@ export interface CarriedControl extends Omit<
   readonly effects: readonly (readonly [string, number])[]
   /** Left out when there are none, as nearly always. */
   readonly givenUp?: readonly string[]
+  readonly commands?: readonly string[]
   readonly unansweredFacts?: ThreadControl['unansweredFacts']
   readonly earlyReports?: ThreadControl['earlyReports']
   /** Left out, except for a moment after a reset. */
@@ -127,10 +137,11 @@ export interface CarriedControl extends Omit<
 
 /** The state as the next Temporal run starts with it. */
 export function carry(given: ThreadControl): CarriedControl {
-  const { start: _given, givenUp, unansweredFacts, earlyReports, postponed, ...control } = given
+  const { start: _given, givenUp, commands, unansweredFacts, earlyReports, postponed, ...control } = given
   return {
     ...control,
     ...(givenUp.length > 0 && { givenUp }),
+    ...(commands.length > 0 && { commands }),
     ...(unansweredFacts.length > 0 && { unansweredFacts }),
     ...(earlyReports.length > 0 && { earlyReports }),
     ...(postponed !== null && { postponed }),
@@ -152,6 +163,7 @@ export function restore(carried: CarriedControl, start: ThreadStart): ThreadCont
     ...carried,
     start,
     givenUp: carried.givenUp ?? [],
+    commands: carried.commands ?? [],
     unansweredFacts: carried.unansweredFacts ?? [],
     earlyReports: carried.earlyReports ?? [],
     postponed: carried.postponed ?? null,
@@ -250,7 +262,7 @@ export function reopenThread(control: ThreadControl, reopened: ReopenedThread, n
   const grouped = reopened.groups.reduce((next, group) => awaitGroup(next, group, now), known)
   const { side } = reopened
   if (side === undefined || grouped.terminating) return grouped
-  const going = acceptContinue(grouped, now)
+  const going = goOn(grouped, now)
   const run = createRun({ number: going.runs + 1, trigger: 'continue', stop: null })
   return { ...going, runs: run.number, run: { ...run, side } }
 }

@@ -129,7 +129,7 @@ const ACCEPT: readonly Accept[] = [
   inbox.acceptSetEnv,
   inbox.acceptStop,
   inbox.acceptUnknownSignal,
-  (control, _input, now) => inbox.acceptContinue(control, now),
+  inbox.acceptContinue,
   acceptReport,
   acceptOperations,
 ]

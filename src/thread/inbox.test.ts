@@ -2,9 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { idleControl, message, NOW, run } from '../../test/support/control-states.js'
 import { LIMITS } from '../protocol/limits.js'
 import { utf8Length } from '../protocol/values.js'
+import { carry, restore } from './continue-as-new.js'
+import type { CarriedControl } from './continue-as-new.js'
 import type { ThreadControl } from './control.js'
 import {
   acceptContinue,
+  goOn,
   acceptMessage,
   acceptSetEnv,
   acceptStop,
@@ -245,18 +248,35 @@ describe('stop and continue', () => {
     expect(enqueue(idleControl({}, { stopped: true }), report).stopped).toBe(true)
   })
 
+  test('AR-CC.1 a stop or continue that is repeated with its id does nothing, also in the next Temporal run', () => {
+    const stop = { commandId: 'a' }
+    const busy = idleControl({}, { run: run() })
+    const next = { ...acceptStop(busy, stop), stopped: false, run: busy.run }
+    expect(acceptStop(next, stop)).toBe(next)
+    const start = next.start
+    const restored = restore(JSON.parse(JSON.stringify(carry(next))) as CarriedControl, start)
+    expect(acceptStop(restored, stop)).toBe(restored)
+    expect(acceptContinue(restored, stop, NOW)).toBe(restored)
+    expect(acceptStop(restored, { commandId: 'b' })).toMatchObject({ stopped: true })
+    expect(acceptStop(restored, {})).toMatchObject({ stopped: true })
+    const many = Array.from({ length: 100 }, (_, index) => ({ commandId: String(index) }))
+    const control = many.reduce((one, input) => acceptContinue(one, input, NOW), restored)
+    expect(control.commands).toHaveLength(LIMITS.commandIds)
+    expect(acceptContinue(restored, { commandId: 'x'.repeat(41) }, NOW).commands).toEqual(restored.commands)
+  })
+
   test('continue goes on with a full queue, and many ask once', () => {
     const full = accept(
       idleControl({}, { stopped: true }),
       ...Array.from({ length: 1000 }, (_, index) => ({ messageId: `m${index}`, from: 'tool' })),
     )
-    expect(acceptContinue({ ...full, stopped: true }, NOW)).toMatchObject({ stopped: false })
-    const twice = acceptContinue(acceptContinue(idleControl(), NOW), NOW)
+    expect(goOn({ ...full, stopped: true }, NOW)).toMatchObject({ stopped: false })
+    const twice = goOn(goOn(idleControl(), NOW), NOW)
     expect(twice.queue).toHaveLength(1)
   })
 
   test('continue clears the flag and asks for a step', () => {
-    const control = acceptContinue(idleControl({}, { stopped: true }), NOW)
+    const control = goOn(idleControl({}, { stopped: true }), NOW)
     expect(control).toMatchObject({ stopped: false, queue: [{ kind: 'continue', id: 'everthread:item:1' }] })
   })
 

@@ -17,7 +17,7 @@ import {
 } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
 import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
-import { utf8Length } from '../protocol/values.js'
+import { isObject, utf8Length } from '../protocol/values.js'
 import { listCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
 import { withFacts, withWarning } from './facts.js'
@@ -45,8 +45,25 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   return enqueue(numbered, entry, { clearsStop: role === 'user' })
 }
 
-/** Takes a `continue` signal: clears the stop flag and asks for a step. One such item in the queue is enough. */
-export function acceptContinue(control: ThreadControl, now: Millis): ThreadControl {
+/** Takes a `continue` signal. */
+export function acceptContinue(control: ThreadControl, input: unknown, now: Millis): ThreadControl {
+  return takeOnce(control, input, (next) => goOn(next, now))
+}
+
+/** Takes a command once: its sender may repeat it, with its id, after the thread has done other things. */
+function takeOnce(
+  control: ThreadControl,
+  input: unknown,
+  take: (next: ThreadControl) => ThreadControl,
+): ThreadControl {
+  const id = isObject(input) ? input['commandId'] : undefined
+  if (typeof id !== 'string' || id.length > LIMITS.commandIdLength) return take(control)
+  if (control.commands.includes(id)) return control
+  return take({ ...control, commands: [...control.commands, id].slice(-LIMITS.commandIds) })
+}
+
+/** Clears the stop flag and asks for a step. One such item in the queue is enough. */
+export function goOn(control: ThreadControl, now: Millis): ThreadControl {
   const going = reviveRun({ ...control, stopped: false })
   if (going.queue.some((entry) => entry.kind === 'continue')) return going
   const { id, numbered } = nextItem(going)
@@ -94,7 +111,10 @@ function nextItem(control: ThreadControl): { readonly id: string; readonly numbe
 export function acceptStop(control: ThreadControl, input: unknown): ThreadControl {
   const problem = stopProblem(input)
   if (problem !== undefined) return withWarning(control, 'stop_skipped', problem)
-  const { runId, children } = (input as Stop | null | undefined) ?? {}
+  return takeOnce(control, input, (next) => stopRun(next, (input as Stop | null | undefined) ?? {}))
+}
+
+function stopRun(control: ThreadControl, { runId, children }: Stop): ThreadControl {
   const { run } = control
   if (run === null)
     return runId === undefined && control.queue.length > 0 ? { ...control, stopped: true } : control

@@ -13,7 +13,7 @@ import { LIMITS } from '../protocol/limits.js'
 import type { ChildReport } from '../protocol/messages.js'
 import { utf8Length } from '../protocol/values.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { acceptContinue, listInvocations } from './inbox.js'
+import { goOn, listInvocations } from './inbox.js'
 import type { Millis } from '../protocol/time.js'
 
 /** Keeps an early report within their share of the carried state: the oldest are dropped (T10). */
@@ -87,5 +87,5 @@ export function resumePostponed(control: ThreadControl, now: Millis): ThreadCont
     reports: Math.max(control.reports, postponed.reports),
     invocations: [...new Set([...control.invocations, ...postponed.invocations])],
   }
-  return { ...acceptContinue(next, now), stopped }
+  return { ...goOn(next, now), stopped }
 }

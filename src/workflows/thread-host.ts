@@ -166,7 +166,7 @@ type Accept = (control: ThreadControl, input: unknown, now: Millis) => ThreadCon
 
 const ACCEPT: ReadonlyMap<string, Accept> = new Map<string, Accept>([
   [SIGNALS.queueMessage, acceptMessage],
-  [SIGNALS.continue, (control, _input, now) => acceptContinue(control, now)],
+  [SIGNALS.continue, acceptContinue],
   [SIGNALS.childReport, acceptReport],
   [SIGNALS.stop, acceptStop],
   [SIGNALS.queueTool, acceptTool],

@@ -61,6 +61,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   statFile: () => thread.statFile('/kept'),
   storeId: (threads) => threads.storeId(),
   taskQueue: (threads) => threads.taskQueue(),
+  toolCall: () => thread.toolCall('none'),
   tools: () => thread.tools(),
   tree: () => thread.tree(),
   routing: () => thread.routing(),
@@ -97,6 +98,11 @@ const COMMANDS: readonly Control[] = [
     of: ['setBudgets'],
     writes: ['owner_budgets'],
     run: (threads) => threads.setBudgets({ account: 'acme' }, { day: { maxCost: 1 } }),
+  },
+  {
+    of: ['once'],
+    writes: ['messages', 'commands'],
+    run: () => thread.once('key').send('Hello'),
   },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
@@ -188,7 +194,7 @@ const TABLES = {
     boundaries: true,
   },
   ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
-  ...{ owner_budgets: true, spending: true, charges: true },
+  ...{ owner_budgets: true, spending: true, charges: true, commands: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

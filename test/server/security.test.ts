@@ -220,7 +220,7 @@ describe('a server that cannot reach what it needs', () => {
     const client = Object.assign(new ThreadClient({ client: await unreachable() }), {
       find: fixture.threads.find.bind(fixture.threads),
       create: fail,
-      get: () => ({ send: fail, setEnv: fail }),
+      get: () => ({ send: fail, setEnv: fail, once: () => ({ send: fail }) }),
     }) as unknown as ThreadClient
     const app = createThreadApp({ client, tokens: [{ token: OPERATOR }], log: () => undefined })
     const response = await app.request(path, {

@@ -93,7 +93,7 @@ describe('POST /threads', () => {
     await call(path, { token: ACME, body: { content: 'One', key: 'mail-1' } })
     const sent = await call(path, { token: ACME, body: { content: 'Two', key: 'mail-1' } })
     expect(sent.body.error.message).toBe(
-      'Expected key "mail-1" to be new, got other content under it before: use another key.',
+      'Expected key "mail-1" to be new or to come with the same command, got another one or other content: use another key.',
     )
   })
 

@@ -109,7 +109,7 @@ export class RandomChild {
     const change = random.pick<(control: ThreadControl) => ThreadControl>([
       (control) => inbox.acceptStop(control, undefined),
       (control) => inbox.acceptStop(control, { children: false }),
-      (control) => inbox.acceptContinue(control, NOW),
+      (control) => inbox.goOn(control, NOW),
       (control) => inbox.acceptMessage(control, { messageId: id }, NOW),
       (control) => inbox.acceptMessage(control, { messageId: id, from: 'child' }, NOW),
       (control) => inbox.acceptSetEnv(control, { names: ['A'] }, NOW),

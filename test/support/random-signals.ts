@@ -25,7 +25,7 @@ export function randomSignal(
       inbox.acceptTool(control, { toolCallId: `staged-${id}`, name: random.pick(['work', 'other']) }, now),
     (control) => inbox.acceptTool(control, random.pick([nonsense, { toolCallId: id, name: '' }]), now),
     (control) => inbox.acceptSetEnv(control, random.pick([{ names: ['A'] }, nonsense]), now),
-    (control) => inbox.acceptContinue(control, now),
+    (control) => inbox.goOn(control, now),
     inbox.acceptUnknownSignal,
     (control) => inbox.acceptStop(control, random.pick([undefined, { runId: 'run_1' }, [1]])),
     (control) => acceptReport(control, random.pick([null, STRANGER]), now),

@@ -35,6 +35,24 @@ threeRuns((desk) => {
     ])
   })
 
+  test('AR-CC.1 a stop and a continue that are repeated later, from another process, touch no later run', async () => {
+    const { thread, chat } = await desk.start({
+      chat: [{ toolCalls: [call('work')] }, { text: marked('Went on') }, { text: marked('Later') }],
+      tools: { work: untilAborted },
+    })
+    await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
+    await thread.once('stop').stop()
+    await thread.waitUntilIdle()
+    await thread.once('go').continue()
+    await thread.waitUntilIdle()
+    await thread.once('stop').stop()
+    await thread.once('go').continue()
+    await thread.once('go').continue()
+    await thread.send(marked('Next'))
+    expect(await thread.waitUntilIdle()).toMatchObject({ runId: 'run_3', reason: 'stop_on_response' })
+    expect(chat.requests).toHaveLength(3)
+  })
+
   test('a stop during a model call keeps its partial text', async () => {
     const words = Array.from({ length: 200 }, () => 'word').join(' ')
     const { thread } = await desk.start({

@@ -6,6 +6,7 @@ import type { Writer } from '../../store/store.js'
 import { putVariable } from '../../store/threads/variables.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { carryOut } from '../once.js'
 import { signalThread } from '../thread-workflow.js'
 import { variablesProblem } from './check-answer.js'
 import { nowMicros } from '../../protocol/time.js'
@@ -26,13 +27,20 @@ export async function setVariables(
   const names = Object.keys(values)
   if (names.length === 0)
     throw new MessageRejectedError(threadId, 'Expected the value of a variable, got none.')
-  const store = await context.store()
-  await store.write(async (tx) => {
-    await requireOpenThread(tx, threadId)
-    await putVariables(tx, store.secrets, { threadId, values })
-  })
+  const { secrets } = await context.store()
   const input: SetEnv = { names }
-  await signalThread(context, threadId, { name: SIGNALS.setEnv, input })
+  // No digest of a secret is stored that could be compared with guesses.
+  const place = { threadId, name: 'setEnv' }
+  const print = secrets.fingerprint(JSON.stringify(Object.entries(values).toSorted()), place)
+  await carryOut(context, {
+    ...{ threadId, name: 'setEnv', content: print },
+    store: async (tx) => {
+      await requireOpenThread(tx, threadId)
+      await putVariables(tx, secrets, { threadId, values })
+      return null
+    },
+    announce: () => signalThread(context, threadId, { name: SIGNALS.setEnv, input }),
+  })
 }
 
 interface ValuesOfThread {

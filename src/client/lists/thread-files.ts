@@ -4,6 +4,7 @@ import { checkFileContent, checkFilePath, FileError } from '../../store/files/fi
 import type { StoredFile } from '../../store/files/files.js'
 import { requireThread, requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { carryOut, isRepeated } from '../once.js'
 import { nowMicros } from '../../protocol/time.js'
 
 /**
@@ -64,27 +65,8 @@ export function createThreadFiles(context: ClientContext, threadId: string): Thr
       const data = await store.blobs.stream(file.blob, isWhole ? undefined : { start, end, size: file.size })
       return data === null ? null : { file: toFileRecord(file), start, end, data }
     },
-    async writeFile(path, data, mimeType) {
-      checkFilePath(path)
-      checkFileContent(path, data, mimeType)
-      const store = await context.store()
-      await store.read((db) => requireOpenThread(db, threadId))
-      const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
-      return store.write(async (tx) => {
-        await requireOpenThread(tx, threadId)
-        return toFileRecord(
-          await putFile(tx, { threadId, path, mimeType, size, blob: digest, now: nowMicros() }),
-        )
-      })
-    },
-    async unlinkFile(path) {
-      checkText(path)
-      const store = await context.store()
-      return store.write(async (tx) => {
-        await requireOpenThread(tx, threadId)
-        return removeFile(tx, threadId, path)
-      })
-    },
+    writeFile: (path, data, mimeType) => writeFile(context, { threadId, path, data, mimeType }),
+    unlinkFile: (path) => unlinkFile(context, threadId, path),
     async statFile(path) {
       const file = await findFile(context, threadId, path)
       return file === null ? null : toFileRecord(file)
@@ -101,6 +83,45 @@ export function createThreadFiles(context: ClientContext, threadId: string): Thr
       return { entries: entries.map(toFileRecord) }
     },
   }
+}
+
+interface Writing {
+  readonly threadId: string
+  readonly path: string
+  readonly data: FileData
+  readonly mimeType: string
+}
+
+async function writeFile(
+  context: ClientContext,
+  { threadId, path, data, mimeType }: Writing,
+): Promise<FileRecord> {
+  checkFilePath(path)
+  checkFileContent(path, data, mimeType)
+  const store = await context.store()
+  await store.read(async (db) => {
+    if (!(await isRepeated(db, context, threadId))) await requireOpenThread(db, threadId)
+  })
+  const { digest, size } = await store.blobs.write(typeof data === 'string' ? Buffer.from(data) : data)
+  return carryOut(context, {
+    ...{ threadId, name: 'writeFile', content: [path, mimeType, digest] },
+    store: async (tx) => {
+      await requireOpenThread(tx, threadId)
+      const file = { threadId, path, mimeType, size, blob: digest, now: nowMicros() }
+      return toFileRecord(await putFile(tx, file))
+    },
+  })
+}
+
+async function unlinkFile(context: ClientContext, threadId: string, path: string): Promise<boolean> {
+  checkText(path)
+  return carryOut(context, {
+    ...{ threadId, name: 'unlinkFile', content: path },
+    store: async (tx) => {
+      await requireOpenThread(tx, threadId)
+      return removeFile(tx, threadId, path)
+    },
+  })
 }
 
 function toPart(size: number, { start = 0, end = size }: FileRange): { start: number; end: number } {

@@ -3,7 +3,7 @@ import { MessageRejectedError, NotQueuedError, TemporalUnavailableError } from '
 import { LIMITS } from '../../protocol/limits.js'
 import { messageIdProblem } from '../../protocol/message-problems.js'
 import { OUR_IDS, SIGNALS, UPDATES } from '../../protocol/messages.js'
-import { isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
+import { halfCharacterProblem, isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import { deleteWaiting } from '../../store/messages/message-writes.js'
@@ -14,9 +14,10 @@ import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { forgetCommand, storeOnce } from '../once.js'
 import { signalThread, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
-import { halfCharacterProblem, requireStaged } from './send-message.js'
+import { requireStaged } from './send-message.js'
 import { nowMicros } from '../../protocol/time.js'
 import { RESPOND_PATIENCE } from '../answers/respond.js'
 
@@ -43,19 +44,25 @@ async function queue(
 ): Promise<{ toolCallId: string }> {
   const problem = queuingProblem({ name, args, id })
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const toolCallId = toCallId(id)
   const store = await context.store()
   // The check has shown that JSON can carry it.
   const content = JSON.parse(JSON.stringify(args)) as JsonObject
-  const { isNew, waiting } = await store.write(async (tx) => {
-    await requireOpenThread(tx, threadId)
-    const now = nowMicros()
-    const tool = { threadId, toolCallId, name, args: content, sentBy: 'client', now } as const
-    const staged = await stageQueuedTool(tx, tool)
-    requireStaged(staged, { threadId, toolCallId, id })
-    const call = await findToolCall(tx, threadId, toolCallId)
+  let isNew = false
+  const { toolCallId, waiting } = await store.write(async (tx) => {
+    const { answer } = await storeOnce(tx, context, {
+      ...{ threadId, name: 'queueTool', content: { name, args: content } },
+      store: async () => {
+        await requireOpenThread(tx, threadId)
+        const tool = { threadId, toolCallId: toCallId(id), name, args: content, sentBy: 'client' } as const
+        const staged = await stageQueuedTool(tx, { ...tool, now: nowMicros() })
+        requireStaged(staged, { threadId, toolCallId: tool.toolCallId, id })
+        isNew = staged === 'staged'
+        return tool.toolCallId
+      },
+    })
+    const call = await findToolCall(tx, threadId, answer)
     // A call that has begun is in no queue any more.
-    return { isNew: staged === 'staged', waiting: call?.status === 'open' && call.started_at === null }
+    return { toolCallId: answer, waiting: call?.status === 'open' && call.started_at === null }
   })
   if (waiting) await announce(context, { threadId, toolCallId, name, id, isNew })
   return { toolCallId }
@@ -79,7 +86,10 @@ async function announce(context: ClientContext, call: AnnouncedTool): Promise<vo
   } catch (error) {
     const store = await context.store()
     if (isNew && MessageRejectedError.isInstance(error))
-      await store.write((tx) => withdrawQueuedTool(tx, threadId, toolCallId))
+      await store.write(async (tx) => {
+        await forgetCommand(tx, context, threadId)
+        await withdrawQueuedTool(tx, threadId, toolCallId)
+      })
     if (!TemporalUnavailableError.isInstance(error)) throw error
     const { address, problem, cause } = error
     throw new TemporalUnavailableError(threadId, { address, problem, toolId: id }, cause)

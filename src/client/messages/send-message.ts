@@ -12,7 +12,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import { messageIdProblem } from '../../protocol/message-problems.js'
 import type { AttachmentRef, Message, NewAttachment } from '../../protocol/message.js'
 import { SIGNALS } from '../../protocol/messages.js'
-import { isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
+import { halfCharacterProblem, isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../../store/digest.js'
 import { removeFile } from '../../store/files/files.js'
@@ -23,6 +23,7 @@ import type { Writer } from '../../store/store.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { forgetCommand, isRepeated, storeOnce } from '../once.js'
 import { signalThread } from '../thread-workflow.js'
 import type { NewThreadStart } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
@@ -52,18 +53,38 @@ async function send(
   { threadId, message: given, defaultId, start }: Sending,
 ): Promise<{ messageId: string }> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
-  const digest = digestOf(contentOf(message))
   const isFirst = message.id === defaultId
   const store = await context.store()
   // Checked before its files are written: a thread that accepts nothing stores no bytes either.
   await store.read(async (db) => {
+    if (await isRepeated(db, context, threadId)) return
     if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
+  const { id, accepted } = await store.write((tx) =>
+    acceptOnce(tx, context, { threadId, message, attachments, isFirst }),
+  )
   if (accepted !== 'delivered')
-    await announce(context, threadId, { message, isNew: accepted === 'new', start })
-  return { messageId: message.id }
+    await announce(context, threadId, { message: { ...message, id }, isNew: accepted === 'new', start })
+  return { messageId: id }
+}
+
+/** Accepts the message, or finds the one that its key has brought before. */
+async function acceptOnce(
+  tx: Writer,
+  context: ClientContext,
+  accepting: Accepting,
+): Promise<{ readonly id: string; readonly accepted: Acceptance }> {
+  const { threadId, message } = accepting
+  let accepted: Acceptance | undefined
+  const { answer: id } = await storeOnce(tx, context, {
+    ...{ threadId, name: 'send', content: contentOf(message) },
+    store: async () => {
+      accepted = await accept(tx, accepting)
+      return message.id
+    },
+  })
+  return { id, accepted: accepted ?? acceptanceOf(await findMessage(tx, threadId, id)) }
 }
 
 interface Announcement {
@@ -87,7 +108,10 @@ async function announce(
   } catch (error) {
     const store = await context.store()
     if (isNew && MessageRejectedError.isInstance(error))
-      await store.write((tx) => withdrawMessage(tx, threadId, message))
+      await store.write(async (tx) => {
+        await forgetCommand(tx, context, threadId)
+        await withdrawMessage(tx, threadId, message)
+      })
     if (!TemporalUnavailableError.isInstance(error)) throw error
     const { address, problem, cause } = error
     throw new TemporalUnavailableError(threadId, { address, problem, messageId: message.id }, cause)
@@ -98,16 +122,17 @@ interface Accepting {
   readonly threadId: string
   readonly message: CheckedMessage
   readonly attachments: readonly StoredAttachment[]
-  readonly digest: string
   /** The message of a `create` that gave it no id. */
   readonly isFirst: boolean
 }
 
+type Acceptance = 'new' | 'waiting' | 'delivered'
+
 /** Stages the message, and returns what has become of it so far. An error here rolls back the files too. */
 async function accept(
   tx: Writer,
-  { threadId, message, attachments, digest, isFirst }: Accepting,
-): Promise<'new' | 'waiting' | 'delivered'> {
+  { threadId, message, attachments, isFirst }: Accepting,
+): Promise<Acceptance> {
   const known = await findMessage(tx, threadId, message.id)
   if (known === null) await requireOpenThread(tx, threadId)
   const result = await stageMessage(tx, {
@@ -120,16 +145,16 @@ async function accept(
     attachments: known === null ? await placeAttachments(tx, threadId, attachments) : [],
     createdAt: nowMicros(),
     sentBy: 'client',
-    digest,
+    digest: digestOf(contentOf(message)),
     brings: message.runPermissions === undefined ? undefined : { permissions: message.runPermissions },
   })
   requireStaged(result, { threadId, messageId: message.id, isFirst })
-  if (known === null) return 'new'
-  return isWaiting(known) ? 'waiting' : 'delivered'
+  return known === null ? 'new' : acceptanceOf(known)
 }
 
-function isWaiting(message: Message): boolean {
-  return message.position === null && message.status === 'pending'
+/** Of a message that was sent before. */
+function acceptanceOf(message: Message | null): Acceptance {
+  return message?.position === null && message.status === 'pending' ? 'waiting' : 'delivered'
 }
 
 function contentOf(message: CheckedMessage): JsonObject {
@@ -290,13 +315,4 @@ function metadataProblem(metadata: unknown): string | undefined {
 function rulesProblem(runPermissions: unknown): string | undefined {
   const problem = permissionsProblem(runPermissions)
   return problem === undefined ? undefined : `runPermissions: ${problem}.`
-}
-
-/**
- * Refuses half a character (a lone surrogate) in an id or name. No database and no server keeps it unchanged: the row would
- * have another id than the one that was given.
- */
-export function halfCharacterProblem(what: string, text: unknown): string | undefined {
-  if (typeof text !== 'string' || !/\p{Surrogate}/u.test(text)) return undefined
-  return `Expected ${what} of whole characters, got half of one, as slice() leaves it in the middle of an emoji.`
 }

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
-import type { ServerEnv, ThreadContext } from '../server-context.js'
+import type { ServerContext, ServerEnv, ThreadContext } from '../server-context.js'
 
 /** A request that carries a few words at most. */
 const SMALL_REQUEST_BYTES = 16 * 1024
@@ -21,9 +20,11 @@ const OWN = 'api/'
  * Refuses bodies that no route can take, and names the reason: with 413 a body that is longer than its route takes, without
  * reading the rest; with 400 JSON that is not in UTF-8 or is nested too deep.
  */
-export function limitBodies(): MiddlewareHandler<ServerEnv> {
+export function limitBodies({
+  requestBytes,
+}: Pick<ServerContext, 'requestBytes'>): MiddlewareHandler<ServerEnv> {
   const small = limit(SMALL_REQUEST_BYTES)
-  const usual = limit(LIMITS.requestBytes)
+  const usual = limit(requestBytes)
   return (context, next) => {
     const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []
     if (behind === STREAMED) return next()

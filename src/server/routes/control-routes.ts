@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
-import { flag, json, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
+import { threadOfCommand } from '../keyed-id.js'
+import { flag, json, keyHeader, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const ACCEPTED = { description: 'Accepted.' }
@@ -15,6 +16,7 @@ const stop = createRoute({
   summary: 'Ends the run and parks the thread until a user message or `continue`.',
   request: {
     params: threadParams,
+    headers: keyHeader,
     body: optionalBody(
       z.strictObject({
         runId: z.string().optional().openapi({ description: 'Stops only this run; another one goes on.' }),
@@ -34,7 +36,7 @@ const goOn = createRoute({
   path: '/threads/{threadId}/continue',
   operationId: 'continueThread',
   summary: 'Continues a stopped thread.',
-  request: { params: threadParams },
+  request: { params: threadParams, headers: keyHeader },
   responses: { 202: ACCEPTED, ...writeRefusals },
 })
 
@@ -47,27 +49,29 @@ const terminate = createRoute({
     'Closes the thread and its subagents: cancels work in flight and refuses new requests. They stay readable.',
   request: {
     params: threadParams,
+    headers: keyHeader,
     body: optionalBody(z.strictObject({ reason: z.string().max(LIMITS.answerTextBytes).optional() })),
   },
   responses: { 202: ACCEPTED, ...writeRefusals },
 })
 
 /** Adds the routes that steer a thread; each may be repeated without harm. */
-export function addControlRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addControlRoutes(app: ThreadApp, server: ServerContext): void {
   app.openapi(stop, async (context) => {
     const { runId, children } = context.req.valid('json')
-    await client
-      .get(context.req.valid('param').threadId)
-      .stop({ ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) })
+    await threadOfCommand(server, context).stop({
+      ...(runId !== undefined && { runId }),
+      ...(children !== undefined && { children }),
+    })
     return context.body(null, 202)
   })
   app.openapi(goOn, async (context) => {
-    await client.get(context.req.valid('param').threadId).continue()
+    await threadOfCommand(server, context).continue()
     return context.body(null, 202)
   })
   app.openapi(terminate, async (context) => {
     const { reason } = context.req.valid('json')
-    await client.get(context.req.valid('param').threadId).terminate(reason === undefined ? {} : { reason })
+    await threadOfCommand(server, context).terminate(reason === undefined ? {} : { reason })
     return context.body(null, 202)
   })
 }
@@ -109,19 +113,19 @@ const removeQueued = createRoute({
   tags: ['messages'],
   security,
   summary: 'Removes a message, tool or effect from the queue.',
-  request: { params: threadParams.extend({ itemId: z.string() }) },
+  request: { params: threadParams.extend({ itemId: z.string() }), headers: keyHeader },
   responses: { 204: { description: 'Removed: it will not run.' }, ...writeRefusals },
 })
 
 /** Adds the routes that delete threads and remove items from their queues. */
-export function addRemovalRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addRemovalRoutes(app: ThreadApp, server: ServerContext): void {
+  const { client } = server
   app.openapi(remove, async (context) => {
     const { terminate = false } = context.req.valid('query')
     return context.json(await client.deleteThread(context.req.valid('param').threadId, { terminate }), 200)
   })
   app.openapi(removeQueued, async (context) => {
-    const { threadId, itemId } = context.req.valid('param')
-    await client.get(threadId).removeQueued(itemId)
+    await threadOfCommand(server, context).removeQueued(context.req.valid('param').itemId)
     return context.body(null, 204)
   })
 }

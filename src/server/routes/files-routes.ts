@@ -4,7 +4,17 @@ import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody, downloadHeaders, readRange } from '../file-response.js'
 import { logBrokenAnswer } from '../request-log.js'
-import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
+import { threadOfCommand } from '../keyed-id.js'
+import {
+  fileRecord,
+  json,
+  keyHeader,
+  problem,
+  readRefusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['files'], security }
@@ -70,7 +80,7 @@ const upload = createRoute({
   method: 'put',
   operationId: 'uploadFile',
   summary: `Writes or replaces a file, as it streams in; at most ${LIMITS.fileBytes} bytes. Its type is the Content-Type.`,
-  request: { ...request, body: { required: false, ...bytes } },
+  request: { ...request, headers: keyHeader, body: { required: false, ...bytes } },
   responses: { 200: json('Written.', fileRecord), ...writeRefusals },
 })
 
@@ -79,7 +89,7 @@ const remove = createRoute({
   method: 'delete',
   operationId: 'deleteFile',
   summary: 'Removes a file. A missing file is no error.',
-  request,
+  request: { ...request, headers: keyHeader },
   responses: { 204: { description: 'There is no such file any more.' }, ...writeRefusals },
 })
 
@@ -113,11 +123,11 @@ export function addFilesRoutes(app: ThreadApp, server: ServerContext): void {
       )
     const type = headers.get('content-type') ?? 'application/octet-stream'
     const data = body ?? new Uint8Array()
-    const thread = client.get(context.req.valid('param').threadId)
+    const thread = threadOfCommand(server, context)
     return context.json(await thread.writeFile(context.req.valid('query').path, data, type), 200)
   })
   app.openapi(remove, async (context) => {
-    await client.get(context.req.valid('param').threadId).unlinkFile(context.req.valid('query').path)
+    await threadOfCommand(server, context).unlinkFile(context.req.valid('query').path)
     return context.body(null, 204)
   })
 }

@@ -3,13 +3,14 @@ import type { NewMessage } from '../../client/messages/send-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { ProblemError } from '../error-response.js'
-import { messageIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
+import { keyOf, threadOfCommand } from '../keyed-id.js'
 import {
   flag,
   givenMessage,
   json,
   jsonBody,
   key,
+  keyHeader,
   messageRead,
   messagesPage,
   readRefusals,
@@ -50,6 +51,7 @@ const send = createRoute({
   summary: 'Accepts a message, which is kept and delivered once, also while no worker runs.',
   request: {
     params: threadParams,
+    headers: keyHeader,
     body: jsonBody(givenMessage.extend({ key: key.optional() }).openapi('NewMessage')),
   },
   responses: {
@@ -69,7 +71,8 @@ const read = createRoute({
 })
 
 /** Adds the routes that list and read the messages of a thread, and send it one. */
-export function addMessagesRoutes(app: ThreadApp, { client, admitMessage }: ServerContext): void {
+export function addMessagesRoutes(app: ThreadApp, server: ServerContext): void {
+  const { client, admitMessage } = server
   app.openapi(list, async (context) => {
     const { threadId } = context.req.valid('param')
     return context.json(
@@ -87,12 +90,10 @@ export function addMessagesRoutes(app: ThreadApp, { client, admitMessage }: Serv
   app.openapi(send, async (context) => {
     const { threadId } = context.req.valid('param')
     const { key: repeated, ...message } = context.req.valid('json')
-    context.set('keyless', repeated === undefined)
-    const id = repeated === undefined ? {} : { id: messageIdOfKey(threadId, repeated) }
-    // The schema has checked the fields, and the client checks them again.
-    const send = () => client.get(threadId).send({ ...message, ...id } as NewMessage)
+    context.set('keyless', keyOf(context, repeated) === undefined)
     const { messageId } = await admitMessage(context.get('caller'), threadId, () =>
-      nameKeyInConflicts(repeated, send),
+      // The schema has checked the fields, and the client checks them again.
+      threadOfCommand(server, context, repeated).send(message as NewMessage),
     )
     return context.json({ messageId }, 202)
   })

@@ -2,7 +2,17 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
-import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
+import { threadOfCommand } from '../keyed-id.js'
+import {
+  flag,
+  json,
+  jsonBody,
+  keyHeader,
+  readRefusals,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas.js'
 import {
   permissionSummary,
   routingSummary,
@@ -140,7 +150,7 @@ const set = createRoute({
   path: '/threads/{threadId}/variables',
   operationId: 'setVariables',
   summary: 'Stores values of variables; a blocked run checks them again.',
-  request: { params: threadParams, body: jsonBody(z.strictObject({ env })) },
+  request: { params: threadParams, headers: keyHeader, body: jsonBody(z.strictObject({ env })) },
   responses: { 204: { description: 'Stored.' }, ...writeRefusals },
 })
 
@@ -165,9 +175,10 @@ const supply = createRoute({
 })
 
 /** Adds the routes for variables that a subagent or a run lacks: names can be read, values can be set. */
-export function addVariablesRoutes(app: ThreadApp, { client }: ServerContext): void {
+export function addVariablesRoutes(app: ThreadApp, server: ServerContext): void {
+  const { client } = server
   app.openapi(set, async (context) => {
-    await client.get(context.req.valid('param').threadId).setEnv(context.req.valid('json').env)
+    await threadOfCommand(server, context).setEnv(context.req.valid('json').env)
     return context.body(null, 204)
   })
   app.openapi(read, async (context) => {

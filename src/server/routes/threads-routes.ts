@@ -6,12 +6,13 @@ import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { threadBudgets } from '../budget-schemas.js'
 import { answerConfigErrors, ProblemError } from '../error-response.js'
-import { threadIdOfKey, nameKeyInConflicts } from '../keyed-id.js'
+import { keyOf, nameKeyInConflicts, threadIdOfKey } from '../keyed-id.js'
 import {
   givenMessage,
   json,
   jsonBody,
   key,
+  keyHeader,
   pageQuery,
   problem,
   readRefusals,
@@ -64,7 +65,7 @@ const create = createRoute({
   tags: ['threads'],
   security,
   summary: 'Creates a thread, or finds the one with that key, and sends its first message once.',
-  request: { body: jsonBody(newThread) },
+  request: { headers: keyHeader, body: jsonBody(newThread) },
   responses: {
     201: json('The thread exists, and its message is accepted.', threadSummary),
     ...writeRefusals,
@@ -129,13 +130,14 @@ export function addThreadsRoutes(app: ThreadApp, { client, admitMessage }: Serve
   app.openapi(create, async (context) => {
     const body = context.req.valid('json')
     const caller = context.get('caller')
-    const given = ownBody(body, caller)
+    const key = keyOf(context, body.key)
+    const given = ownBody({ ...body, key }, caller)
     const { id = randomUUID(), message } = given
     context.set('keyless', given.id === undefined)
     // A wrong configuration of Temporal is no fault of the caller, and must be found before a row is written.
     void client.temporal
     const make = () =>
-      nameKeyInConflicts(body.key, () => answerConfigErrors(client, () => client.create({ ...given, id })))
+      nameKeyInConflicts(key, () => answerConfigErrors(client, () => client.create({ ...given, id })))
     const { threadId } = message === undefined ? await make() : await admitMessage(caller, id, make)
     return context.json(await readThread(threadId), 201)
   })

@@ -192,7 +192,7 @@ const resultRoute = createRoute({
   },
 })
 
-interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log'> {
+interface ToolCallRoutes extends Pick<ServerContext, 'client' | 'log' | 'requestBytes'> {
   readonly workers: readonly ToolWorker[]
   /** The limit of each call. */
   readonly rateLimit: RateLimit | false
@@ -216,7 +216,7 @@ export function addToolCallRoutes(app: ThreadApp, server: ToolCallRoutes): void 
   const unknown = rateLimit === false ? null : limitUnknownTokens(rateLimit, isWorker)
   if (unknown !== null) routes.use('/tool-calls/*', unknown.limit)
   requireTokens(routes, workerOf)
-  limitCalls(routes, rateLimit)
+  limitCalls(routes, server)
   addClaim(routes, client, { workerOf, onToken: (token) => unknown?.exempt(token) })
   addFiles(routes, server)
   addResult(routes, client)
@@ -235,10 +235,12 @@ function requireTokens(routes: ThreadApp, workerOf: WorkerOf): void {
   })
 }
 
-function limitCalls(routes: ThreadApp, rateLimit: RateLimit | false): void {
+function limitCalls(routes: ThreadApp, server: Pick<ToolCallRoutes, 'rateLimit' | 'requestBytes'>): void {
+  const { rateLimit } = server
   if (rateLimit !== false) routes.use('/tool-calls/:threadId/:callId/*', limitRates(rateLimit, callKey))
   // Bodies of files are counted while they stream.
-  for (const route of ['claim', 'result']) routes.use(`/tool-calls/:threadId/:callId/${route}`, limitBodies())
+  for (const route of ['claim', 'result'])
+    routes.use(`/tool-calls/:threadId/:callId/${route}`, limitBodies(server))
 }
 
 /** Counts each call by itself, so that endless repeats of one block no other. A hash, because unknown tokens may be long. */
@@ -271,7 +273,7 @@ function addClaim(routes: ThreadApp, { remoteCalls }: ThreadClient, { workerOf, 
   })
 }
 
-function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log'>): void {
+function addFiles(routes: ThreadApp, server: Pick<ServerContext, 'client' | 'log' | 'requestBytes'>): void {
   const { remoteCalls } = server.client
   routes.openapi(readFileRoute, async (context) => {
     const { path } = context.req.valid('query')

@@ -11,7 +11,14 @@ import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
 import type { Micros } from '../../protocol/time.js'
 
-type ToolCallStatus = 'open' | 'succeeded' | 'failed' | 'denied' | 'interrupted' | 'cancelled' | 'unknown'
+export type ToolCallStatus =
+  | 'open'
+  | 'succeeded'
+  | 'failed'
+  | 'denied'
+  | 'interrupted'
+  | 'cancelled'
+  | 'unknown'
 
 /** How a session tool ended its session. */
 export interface SessionCall {

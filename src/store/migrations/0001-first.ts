@@ -414,6 +414,10 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: { account: 'text', thread_id: 'text', entering: 'int', entered_at: 'big' },
     key: ['account', 'thread_id'],
   },
+  commands: {
+    columns: { thread_id: 'text', key: 'text', digest: 'text', answer: 'text', at: 'big' },
+    key: ['thread_id', 'key'],
+  },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }

@@ -145,6 +145,22 @@ export async function childrenOfGroup(
   return rows.map(codec.fromRow)
 }
 
+/** The children that one call started, in order. */
+export async function childrenOfCall(
+  db: Reader,
+  { parentThreadId, callId }: { readonly parentThreadId: string; readonly callId: string },
+): Promise<readonly ChildRecord[]> {
+  const rows = await db
+    .selectFrom('children')
+    .selectAll()
+    .where('parent_thread_id', '=', parentThreadId)
+    .where('call_id', '=', callId)
+    .orderBy('created_at')
+    .orderBy('reference')
+    .execute()
+  return rows.map(codec.fromRow)
+}
+
 /** The name of a child in events and messages: that of the registry, or the agent of a thread that was started by hand. */
 export async function findChildName(
   db: Reader,

@@ -85,6 +85,7 @@ const OWNED = {
   errors: 'id',
   thread_tags: 'tag',
   busy_sessions: 'account',
+  commands: 'key',
 } as const
 
 /** The closing time of a tree whose deletion has begun: before all others, so that the next sweep finds it first. */
