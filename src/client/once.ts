@@ -7,12 +7,10 @@
  * the first answer, whatever has died in between. What follows that transaction, the announcement to the workflow, is repeated
  * with it, and does no harm there.
  */
-import { MessageRejectedError, ThreadConflictError, ThreadTerminatedError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
+import { ThreadConflictError, ThreadTerminatedError } from '../protocol/errors.js'
 import { nowMicros } from '../protocol/time.js'
-import { halfCharacterProblem } from '../protocol/values.js'
 import type { JsonValue } from '../protocol/values.js'
-import { deleteCommand, findCommand, insertCommand } from '../store/commands.js'
+import { deleteCommand, findCommand, insertCommand } from '../store/threads/commands.js'
 import { digestOf } from '../store/digest.js'
 import type { Reader, Writer } from '../store/store.js'
 import type { ClientContext } from './client-context.js'
@@ -89,14 +87,4 @@ export async function forgetCommand(
   threadId: string,
 ): Promise<void> {
   if (key !== undefined) await deleteCommand(tx, { threadId, key })
-}
-
-/** The context of a handle whose commands have this key. @throws MessageRejectedError */
-export function withKey(context: ClientContext, threadId: string, key: unknown): ClientContext {
-  const isKey = typeof key === 'string' && key !== '' && key.length <= LIMITS.nameLength
-  const problem = isKey
-    ? halfCharacterProblem('a key', key)
-    : `Expected a key, a text of 1 to ${LIMITS.nameLength} characters, got something else.`
-  if (problem !== undefined || !isKey) throw new MessageRejectedError(threadId, problem ?? '')
-  return { ...context, key }
 }

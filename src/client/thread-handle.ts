@@ -5,10 +5,13 @@ import type { Registry } from '../definitions/known-definitions.js'
 import type { RunOutput, ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
+import { MessageRejectedError } from '../protocol/errors.js'
 import { runIdOf } from '../protocol/ids.js'
+import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { Continue, Stop } from '../protocol/messages.js'
 import type { ThreadUsage } from '../protocol/status.js'
+import { halfCharacterProblem } from '../protocol/values.js'
 import { listMessages } from '../store/messages/transcript.js'
 import { openRun } from '../store/threads/stops.js'
 import type { Answer } from './answers/check-answer.js'
@@ -46,7 +49,7 @@ import { readMessage } from './messages/read-message.js'
 import type { MessageRead } from './messages/read-message.js'
 import { sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
-import { carryOut, withKey } from './once.js'
+import { carryOut } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
 import { terminateThread } from './terminate-thread.js'
@@ -221,6 +224,16 @@ async function continueThread(context: ClientContext, threadId: string): Promise
     },
     announce: (input) => signalThread(context, threadId, { name: SIGNALS.continue, input }),
   })
+}
+
+/** The context of a handle whose commands have this key. @throws MessageRejectedError */
+function withKey(context: ClientContext, threadId: string, key: unknown): ClientContext {
+  const isKey = typeof key === 'string' && key !== '' && key.length <= LIMITS.nameLength
+  const problem = isKey
+    ? halfCharacterProblem('a key', key)
+    : `Expected a key, a text of 1 to ${LIMITS.nameLength} characters, got something else.`
+  if (problem !== undefined || !isKey) throw new MessageRejectedError(threadId, problem ?? '')
+  return { ...context, key }
 }
 
 export function createThreadHandle<R extends Registry<string, string, unknown>>(

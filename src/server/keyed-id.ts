@@ -1,10 +1,16 @@
 /** The keys of requests that change something: `Idempotency-Key`, or `key` in a body that makes a thread or a message. */
 import { createHash } from 'node:crypto'
+import { z } from '@hono/zod-openapi'
 import type { ThreadHandle } from '../client/thread-handle.js'
 import { ThreadConflictError } from '../protocol/errors.js'
 import { ProblemError } from './error-response.js'
-import { KEY_HEADER } from './schemas.js'
+import { key } from './schemas.js'
 import type { ServerContext, ThreadContext } from './server-context.js'
+
+const KEY_HEADER = 'idempotency-key'
+
+/** The headers of a route that changes something. */
+export const keyHeader = z.object({ [KEY_HEADER]: key.optional() })
 
 /** The key of a request: of its header, or the one in its body. @throws ProblemError 400 for two that differ */
 export function keyOf({ req }: ThreadContext, body?: string): string | undefined {

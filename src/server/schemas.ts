@@ -53,11 +53,6 @@ export const key = z.string().min(1).max(LIMITS.nameLength).openapi({
   description: 'Idempotency key: a request that is repeated with the same key is carried out once.',
 })
 
-export const KEY_HEADER = 'idempotency-key'
-
-/** The headers of a route that changes something. */
-export const keyHeader = z.object({ [KEY_HEADER]: key.optional() })
-
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } }
 }
@@ -109,70 +104,6 @@ export const bodyRefusals = BODY
 export const writeRefusals = { ...readRefusals, ...BODY, ...CLOSED }
 
 export const security = [{ token: [] }]
-
-export const attachment = z
-  .object({
-    id: z.string(),
-    type: z.literal('file'),
-    path: z.string(),
-    name: z.string(),
-    mimeType: z.string(),
-    size: z.int(),
-    width: z.int().optional(),
-    height: z.int().optional(),
-    description: z.string().optional(),
-  })
-  .openapi('Attachment')
-
-/** In the format of Standard Agents: names in snake_case, `tool_calls` as a JSON string. */
-export const message = z
-  .object({
-    id: z.string(),
-    role: z.enum(['system', 'user', 'assistant', 'tool']),
-    content: z.string().nullable(),
-    name: z.string().nullable(),
-    tool_calls: z.string().nullable(),
-    tool_call_id: z.string().nullable(),
-    created_at: microseconds,
-    parent_id: z.string().nullable(),
-    depth: z.int(),
-    silent: z.boolean(),
-    metadata: fields.nullable(),
-    status: z.enum(['pending', 'completed', 'failed', 'interrupted', 'rejected', 'refused', 'removed']),
-    tool_status: z.enum(['success', 'error']).nullable(),
-    attachments: z.array(attachment).readonly(),
-    reasoning_content: z.string().nullable(),
-    finish_reason: z.string().nullable().openapi({
-      description:
-        'Why the model ended its answer: stop, tool-calls, other, or length for one that is cut off.',
-    }),
-    prompt: z.string().nullable(),
-    subagent_id: z.string().nullable(),
-    position: z
-      .int()
-      .nullable()
-      .openapi({ description: 'Place in the transcript, from 1; null while queued.' }),
-  })
-  .openapi('Message')
-
-export const messageRead = z
-  .object({
-    message,
-    end: z
-      .union([
-        z.object({ kind: z.literal('delivered'), runId: z.string().nullable() }),
-        z.object({ kind: z.literal('rejected'), threadStatus: z.string() }),
-        z.object({ kind: z.literal('refused'), hook: z.string().nullable() }),
-        z.object({ kind: z.literal('removed') }),
-      ])
-      .nullable()
-      .openapi({ description: 'Null while it waits in the queue.' }),
-  })
-  .openapi('MessageRead')
-
-export const messagesPage = z
-  .object({ messages: z.array(message).readonly(), hasMore: z.boolean() })
-  .openapi('MessagesPage')
 
 /** A file of the thread by its path, or a new one with its bytes. */
 const givenAttachment = z.union([

@@ -9,7 +9,7 @@ const next = z
   .nullable()
   .openapi({ description: '`cursor` of the next page; null on the last one.' })
 
-export const status = z.string().openapi({
+const status = z.string().openapi({
   description:
     'idle, running, waiting_permission, waiting_input, waiting_resource, blocked, stopped, completed, failed, terminated, ' +
     'lost; later versions add some.',

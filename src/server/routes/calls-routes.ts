@@ -1,16 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
 import { WaitTimeoutError } from '../../protocol/errors.js'
-import { toolCallRead, waited } from '../call-schemas.js'
+import { toolCallRead, waited } from '../message-schemas.js'
 import { ProblemError } from '../error-response.js'
-import { keyOf, threadOfCommand } from '../keyed-id.js'
+import { keyHeader, keyOf, threadOfCommand } from '../keyed-id.js'
 import {
   fields,
   flag,
   json,
   jsonBody,
   key,
-  keyHeader,
   readRefusals,
   security,
   threadParams,

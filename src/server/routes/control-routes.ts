@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
-import { threadOfCommand } from '../keyed-id.js'
-import { flag, json, keyHeader, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
+import { keyHeader, threadOfCommand } from '../keyed-id.js'
+import { flag, json, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const ACCEPTED = { description: 'Accepted.' }

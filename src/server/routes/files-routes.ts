@@ -4,17 +4,8 @@ import { LIMITS } from '../../protocol/limits.js'
 import { ProblemError } from '../error-response.js'
 import { answerBody, downloadHeaders, readRange } from '../file-response.js'
 import { logBrokenAnswer } from '../request-log.js'
-import { threadOfCommand } from '../keyed-id.js'
-import {
-  fileRecord,
-  json,
-  keyHeader,
-  problem,
-  readRefusals,
-  security,
-  threadParams,
-  writeRefusals,
-} from '../schemas.js'
+import { keyHeader, threadOfCommand } from '../keyed-id.js'
+import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['files'], security }

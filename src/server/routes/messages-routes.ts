@@ -3,16 +3,14 @@ import type { NewMessage } from '../../client/messages/send-message.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { ProblemError } from '../error-response.js'
-import { keyOf, threadOfCommand } from '../keyed-id.js'
+import { messageRead, messagesPage } from '../message-schemas.js'
+import { keyHeader, keyOf, threadOfCommand } from '../keyed-id.js'
 import {
   flag,
   givenMessage,
   json,
   jsonBody,
   key,
-  keyHeader,
-  messageRead,
-  messagesPage,
   readRefusals,
   security,
   threadParams,

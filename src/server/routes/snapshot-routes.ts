@@ -2,17 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
-import { threadOfCommand } from '../keyed-id.js'
-import {
-  flag,
-  json,
-  jsonBody,
-  keyHeader,
-  readRefusals,
-  security,
-  threadParams,
-  writeRefusals,
-} from '../schemas.js'
+import { keyHeader, threadOfCommand } from '../keyed-id.js'
+import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import {
   permissionSummary,
   routingSummary,

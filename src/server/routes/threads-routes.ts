@@ -6,13 +6,12 @@ import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { threadBudgets } from '../budget-schemas.js'
 import { answerConfigErrors, ProblemError } from '../error-response.js'
-import { keyOf, nameKeyInConflicts, threadIdOfKey } from '../keyed-id.js'
+import { keyHeader, keyOf, nameKeyInConflicts, threadIdOfKey } from '../keyed-id.js'
 import {
   givenMessage,
   json,
   jsonBody,
   key,
-  keyHeader,
   pageQuery,
   problem,
   readRefusals,

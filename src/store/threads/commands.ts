@@ -1,6 +1,6 @@
 /** The commands of callers that were given a key: each is carried out once, and a repeated one gets the same answer. */
-import type { Micros } from '../protocol/time.js'
-import type { Reader, Writer } from './store.js'
+import type { Micros } from '../../protocol/time.js'
+import type { Reader, Writer } from '../store.js'
 
 interface CommandKey {
   readonly threadId: string
