@@ -101,8 +101,8 @@ const COMMANDS: readonly Control[] = [
   },
   {
     of: ['once'],
-    writes: ['messages', 'commands'],
-    run: () => thread.once('key').send('Hello'),
+    writes: ['variables', 'commands'],
+    run: () => thread.once('key').setEnv({ OTHER: 'value' }),
   },
   { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
