@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Micros } from '../protocol/time.js'
 import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
+import type { CommandsTable } from './threads/tables.js'
 
 /**
  * The tables as Kysely sees them, the same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1, times are microseconds
@@ -480,17 +481,6 @@ interface BusySessionsTable {
   /** Requests under way that will make it busy, or have done so. */
   entering: number
   entered_at: Micros
-}
-
-/** Commands that came with a key. */
-interface CommandsTable {
-  thread_id: string
-  key: string
-  /** Digest of the command's name and content. */
-  digest: string
-  /** JSON: what the caller got, and what a repetition gets. */
-  answer: string
-  at: Micros
 }
 
 /** The highest value of 32-bit integer columns: PostgreSQL refuses to compare them with a larger number. */
