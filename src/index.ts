@@ -92,6 +92,7 @@ export type { PermissionDecision, PermissionMode, ThreadPermissions } from './po
 export type { Budget, Budgets, OwnerBudgets } from './policy/budget.js'
 export type { Effect, Permissions, PermissionValue } from './policy/permissions.js'
 export type { RateLimits } from './policy/rate-limits.js'
+export type { SessionState } from './protocol/payloads/sessions.js'
 export type { JsonObject, JsonValue } from './protocol/values.js'
 export type {
   AttachmentRef,

@@ -34,6 +34,7 @@ import { closeThread } from '../store/threads/thread-closing.js'
 import { findRun, insertRun, updateRun } from '../store/threads/runs.js'
 import type { SessionEnd } from '../store/threads/runs.js'
 import { deleteStops } from '../store/threads/stops.js'
+import { ownStateOf } from '../store/threads/session-state.js'
 import { updateThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { endChargeOf } from '../store/budgets/charges.js'
@@ -344,7 +345,12 @@ async function recordSettle(
   // Within a run the recorded state stays as it was at its beginning: the operations of the run hold the changes
   // since.
   const settled = end === null ? {} : { settled: { run, agent: snapshot.agent, activated } }
-  await updateThread(tx, threadId, { status: snapshot.status, snapshot, snapshot_at: now, ...settled })
+  const state = ownStateOf(snapshot.status, end?.reason ?? snapshot.lastRun?.reason)
+  await updateThread(tx, threadId, {
+    ...{ status: snapshot.status, snapshot, snapshot_at: now },
+    ...settled,
+    ...(state !== undefined && { session_state: state }),
+  })
   const closed = (input.closed ?? []).map(({ reference }) => reference)
   const detail = settleDetail(digestFacts(facts), closed)
   const place = { run, number: input.settle }

@@ -61,7 +61,9 @@ async function register(
 ): Promise<ThreadRecord | null> {
   if (start === null) return null
   await insertThread(tx, threadRow(threadId, start, toMicros(createdAt)))
-  const events = [fact('thread.started', { agent: start.agent, parent: start.parent?.threadId ?? null })]
+  const parent = start.parent?.threadId ?? null
+  const started = fact('thread.started', { agent: start.agent, parent })
+  const events = parent === null ? [started, fact('session.created', {})] : [started]
   await appendEvents(tx, { threadId, events, now: toMicros(createdAt) })
   return findThread(tx, threadId)
 }

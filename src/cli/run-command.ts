@@ -100,30 +100,47 @@ const reopen: Command = {
   },
 }
 
+/** The times of a sweep, by their flags. */
+const SWEPT = {
+  'closed-for': 'closedFor',
+  'archived-for': 'archivedFor',
+  'inactive-for': 'inactiveFor',
+} as const
+
 /** Retention: a scheduler should run it each day. */
 export const sweep: Command = {
-  usage: '--closed-for <time> [--dry-run]',
-  summary: 'delete trees of threads that closed longer ago, such as "90d", and files that no thread has',
+  usage: '[--closed-for <time>] [--archived-for <time>] [--inactive-for <time>] [--dry-run]',
+  summary:
+    'delete trees of threads that closed longer ago, such as "90d", or sessions that were archived longer ago, and files that no ' +
+    'thread has; end sessions that nobody used for that time, such as "24h"',
   arguments: [],
-  flags: { 'closed-for': 'string', 'dry-run': 'boolean' },
+  flags: { 'closed-for': 'string', 'archived-for': 'string', 'inactive-for': 'string', 'dry-run': 'boolean' },
   async run({ threads, terminal }, { flags }) {
-    const closedFor = flags['closed-for']
-    if (typeof closedFor !== 'string')
-      throw new ConfigError(['Expected --closed-for with a time such as "90d", got none.'])
-    // A bare number means milliseconds: a number that was meant as days would delete nearly everything.
-    if (!/[a-z]/i.test(closedFor))
-      throw new ConfigError([`Expected --closed-for with a unit, such as "90d", got "${closedFor}".`])
+    const times = Object.entries(SWEPT).flatMap(([flag, name]) => {
+      const time = flags[flag]
+      if (typeof time !== 'string') return []
+      // A bare number means milliseconds: a number that was meant as days would delete nearly everything.
+      if (!/[a-z]/i.test(time))
+        throw new ConfigError([`Expected --${flag} with a unit, such as "90d", got "${time}".`])
+      // The client parses it, and refuses an invalid time.
+      return [[name, time as Duration] as const]
+    })
+    if (times.length === 0)
+      throw new ConfigError([
+        'Expected --closed-for, --archived-for or --inactive-for with a time such as "90d", got none.',
+      ])
     const dryRun = flags['dry-run'] === true
-    // The client parses it, and refuses an invalid time.
-    const swept = await threads.sweep({ closedFor: closedFor as Duration, dryRun })
+    const swept = await threads.sweep({ ...Object.fromEntries(times), dryRun })
     const what = dryRun ? 'would be deleted' : 'deleted'
     terminal.line(`threads: ${swept.threads} in ${swept.trees} trees ${what}`)
+    if (flags['inactive-for'] !== undefined)
+      terminal.line(`sessions: ${swept.ended} ${dryRun ? 'would be ended' : 'ended'} that nobody used`)
     terminal.line(`files: ${swept.blobs} contents ${what}`)
     terminal.line(`errors: ${swept.errors} ${what}; plans: ${swept.plans} ${what}`)
     for (const { threadId, problem } of swept.kept)
       terminal.problem(`The history of "${threadId}" stays until Temporal's retention: ${problem}`)
     for (const { threadId, problem } of swept.failed)
-      terminal.problem(`The tree of "${threadId}" could not be deleted: ${problem}`)
+      terminal.problem(`The tree of "${threadId}" could not be deleted or ended: ${problem}`)
     return swept.failed.length === 0 ? 0 : 1
   },
 }

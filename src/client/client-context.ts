@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client'
-import { ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
+import { ThreadConflictError, ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
 import { insertStop } from '../store/threads/stops.js'
+import { isArchived } from '../store/threads/sessions.js'
 import { findThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 
@@ -38,6 +39,8 @@ export interface ThreadNotice {
 /** Receives the notices. */
 export type OnNotice = (notice: ThreadNotice) => void
 
+const ARCHIVED = 'Expected a thread of a session that is not archived, got one that is: unarchive it first.'
+
 /** Reads the row of a thread. @throws ThreadNotFoundError */
 export async function requireThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await findThread(db, threadId)
@@ -47,11 +50,12 @@ export async function requireThread(db: Reader, threadId: string): Promise<Threa
 
 /**
  * Reads the row of a thread that still accepts work. The row alone decides, even after Temporal has deleted the history (T8).
- * @throws ThreadNotFoundError, ThreadTerminatedError
+ * @throws ThreadNotFoundError, ThreadTerminatedError; ThreadConflictError for a thread of an archived session
  */
 export async function requireOpenThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await requireThread(db, threadId)
   if (!isOpen(thread)) throw new ThreadTerminatedError(threadId, describeEnd(thread))
+  if (await isArchived(db, thread)) throw new ThreadConflictError(threadId, { problem: ARCHIVED })
   return thread
 }
 

@@ -20,6 +20,8 @@ import { lastRun } from '../store/threads/runs.js'
 import { insertThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { clientSpan, inSpan } from '../telemetry/spans.js'
+import { sessionFieldProblems } from './sessions/session-fields.js'
+import type { SessionFields } from './sessions/session-fields.js'
 import { variablesProblem } from './answers/check-answer.js'
 import { putVariables } from './answers/set-variables.js'
 import { isOpen, requireThread } from './client-context.js'
@@ -31,7 +33,10 @@ import { findUnknownAgent } from './waiting/notices.js'
 import { nowMicros } from '../protocol/time.js'
 
 /** A thread to create, or to find by its id. */
-export interface CreateThread<Agent extends string = string> {
+export interface CreateThread<Agent extends string = string> extends Pick<
+  SessionFields,
+  'metadata' | 'workspaceUri'
+> {
   readonly agent: Agent
   /** It is also Temporal's workflow id. An id that exists gives that thread. @default a UUID */
   readonly id?: string
@@ -64,9 +69,6 @@ export interface CreateThread<Agent extends string = string> {
    */
   readonly budgets?: Budgets
 }
-
-/** A title is shown in lists. */
-const TITLE_LENGTH = 500
 
 /**
  * Inserts the row, then starts the workflow. A first message is sent as any other, and its signal starts the workflow. Each part
@@ -114,7 +116,8 @@ async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadR
 }
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
-  const { account, env, title, permissions, permissionMode, interactive, budgets } = options
+  const { account, env, title, metadata, workspaceUri } = options
+  const { permissions, permissionMode, interactive, budgets } = options
   const problems = [
     threadIdProblem(threadId),
     threadStartProblem({ ...options, message: undefined }),
@@ -122,8 +125,7 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   ]
   if (account !== undefined && !isName(account))
     problems.push(`Expected "account" to be a text of 1 to ${LIMITS.threadIdLength} characters, got another.`)
-  if (title !== undefined && (typeof title !== 'string' || title.length > TITLE_LENGTH))
-    problems.push(`Expected "title" to be a text of at most ${TITLE_LENGTH} characters.`)
+  problems.push(...sessionFieldProblems(withoutUndefined({ title, metadata, workspaceUri })))
   if (env !== undefined) problems.push(variablesProblem(env))
   const wrongRules = permissionsProblem(permissions)
   if (wrongRules !== undefined) problems.push(`permissions: ${wrongRules}`)
@@ -164,12 +166,14 @@ async function register(
     account: options.account ?? null,
     tags: [...new Set(options.tags)],
     title: options.title ?? null,
+    metadata: options.metadata ?? null,
+    workspace_uri: options.workspaceUri ?? null,
     permissions: permissionsOf(options),
     budgets: options.budgets ?? null,
   })
   const started = fact('thread.started', { agent: options.agent, parent: null })
   if (inserted) {
-    await appendEvents(tx, { threadId: id, events: [started], now })
+    await appendEvents(tx, { threadId: id, events: [started, fact('session.created', {})], now })
     await putVariables(tx, secrets, { threadId: id, values: env })
   }
   return requireThread(tx, id)

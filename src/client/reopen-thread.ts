@@ -56,8 +56,12 @@ async function tryReopen(context: ClientContext, threadId: string, limits?: Thre
     const state = await readReopened(tx, row, { cut: cut === 'cut', now })
     const { runs: run, agent, activated, side } = state
     const settled = { run, agent, activated, ...(side !== undefined && { side }) }
-    const status = state.stopped === true ? {} : { status: statusOf(state) }
-    await updateThread(tx, threadId, { ...status, settled })
+    const status = state.stopped === true ? 'stopped' : statusOf(state)
+    await updateThread(tx, threadId, {
+      ...(state.stopped !== true && { status }),
+      session_state: status === 'running' ? 'active' : 'idle',
+      settled,
+    })
     return { row, reopened: state }
   })
   if (state === null) return false

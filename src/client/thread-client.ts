@@ -50,6 +50,8 @@ import { deleteThread } from './retention/delete-thread.js'
 import type { DeletedThread, DeleteThread } from './retention/delete-thread.js'
 import { sweepThreads } from './retention/sweep-threads.js'
 import type { SweepThreads, SweptThreads } from './retention/sweep-threads.js'
+import { createSessions } from './sessions/change-session.js'
+import type { Sessions } from './sessions/change-session.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
 import { warnOfNotice } from './waiting/notices.js'
@@ -169,8 +171,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
     return deleteThread(this.#context, threadId, options)
   }
 
-  /** Deletes trees that closed long ago, and blobs, errors and plans that no thread uses any more. @throws ConfigError */
-  sweep(options: SweepThreads): Promise<SweptThreads> {
+  /**
+   * Deletes trees that closed or were archived long ago, ends sessions that nobody uses, and deletes blobs, errors and plans that no
+   * thread uses any more. Nothing of that happens by itself: let a scheduler call it each day. @throws ConfigError
+   */
+  sweep(options: SweepThreads = {}): Promise<SweptThreads> {
     return sweepThreads(this.#context, options)
   }
 
@@ -246,6 +251,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Reads the rules that `setPermissions` has set for this account or user; null: none. @throws ConfigError */
   permissions(owner: PermissionsOwner): Promise<Permissions | null> {
     return readOwnerPermissions(this.#context, owner)
+  }
+
+  /** Sessions: root threads with all threads below them, their titles, tags and metadata, their states, and what ends or keeps them. */
+  get sessions(): Sessions {
+    return createSessions(this.#context)
   }
 
   /** Lists by name the agents that workers run, from the store: workers write them there when they start. */

@@ -40,6 +40,7 @@ import type {
   PolicyChange,
   ToolCatalog,
 } from './payloads/governance.js'
+import type { SessionUpdated } from './payloads/sessions.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -90,6 +91,10 @@ export interface EventPayloads {
   }
   /** The thread had lost its workflow, and continues with a new one. */
   'thread.reopened': Nothing
+  /** The thread is the root of a session, whose id it has. It follows `thread.started` of every thread without a parent. */
+  'session.created': Nothing
+  /** A person or a program changed the session. It is an event of its root thread, until that is closed. */
+  'session.updated': SessionUpdated
   /** A run began: the thread works until nothing is left to do. */
   'run.started': {
     /** The trigger of the run, such as `message`. */

@@ -157,6 +157,18 @@ export const fileRecord = z
   })
   .openapi('File')
 
+const keptHistory = z.object({ threadId: z.string(), problem: z.string() })
+
+export const deletedThreads = z
+  .object({
+    threads: z.int().openapi({ description: 'The number of deleted threads, subagents included.' }),
+    kept: z
+      .array(keptHistory)
+      .readonly()
+      .openapi({ description: 'The threads whose histories Temporal keeps until its retention ends.' }),
+  })
+  .openapi('Deleted')
+
 /** An open list: later versions add members. */
 export const agentSummary = z
   .object({

@@ -27,6 +27,7 @@ import { addMessagesRoutes } from './routes/messages-routes.js'
 import { addBudgetsRoutes } from './routes/budgets-routes.js'
 import { addPermissionsRoutes } from './routes/permissions-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
+import { addSessionsRoutes } from './routes/sessions-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
 import { addAgentsRoutes, addThreadsRoutes } from './routes/threads-routes.js'
 import { addToolCallRoutes } from './routes/tool-call-routes.js'
@@ -113,10 +114,12 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use(limitRequests)
-  app.use('/threads/:threadId/*', guardThreads(server))
+  app.use('/threads/:threadId/*', guardThreads(server, 'threadId'))
+  app.use('/sessions/:sessionId/*', guardThreads(server, 'sessionId'))
   app.use(limitBodies(server))
   addAgentsRoutes(app, server)
   addThreadsRoutes(app, server)
+  addSessionsRoutes(app, server)
   addMessagesRoutes(app, server)
   addCallsRoutes(app, server)
   addControlRoutes(app, server)
@@ -150,9 +153,12 @@ function setHeaders(): MiddlewareHandler<ServerEnv> {
  * Admits only callers that may see the thread in the path. A thread of another account answers like one that does not exist,
  * before anything else of the request is read; subagents have the account of their root.
  */
-function guardThreads({ client }: Pick<ServerContext, 'client'>): MiddlewareHandler<ServerEnv> {
+function guardThreads(
+  { client }: Pick<ServerContext, 'client'>,
+  name: 'threadId' | 'sessionId',
+): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
-    const threadId = context.req.param('threadId') ?? ''
+    const threadId = context.req.param(name) ?? ''
     const { account } = context.get('caller')
     const thread = await client.find(threadId)
     if (thread === null || (account !== null && thread.account !== account))

@@ -126,13 +126,23 @@ function laterActivity(now: Micros) {
   return sql<number>`case when last_activity_at < ${now} then ${now} else last_activity_at end`
 }
 
-/** Moves the last activity, at most once a second. */
-export async function touchThread(tx: Writer, threadId: string, now: Micros): Promise<void> {
+interface Touch {
+  readonly threadId: string
+  readonly now: Micros
+  /** A thread at rest is about to work. */
+  readonly wakes: boolean
+}
+
+/** Moves the last activity, at most once a second, unless the thread wakes. */
+export async function touchThread(tx: Writer, { threadId, now, wakes }: Touch): Promise<void> {
   const touching = tx
     .updateTable('threads')
-    .set({ last_activity_at: now })
+    .set({ last_activity_at: laterActivity(now), ...(wakes && { session_state: 'active' }) })
     .where('id', '=', threadId)
-    .where('last_activity_at', '<', now - toMicros(MESSAGE_PRECISION))
+    .where((where) => {
+      const due = where('last_activity_at', '<', now - toMicros(MESSAGE_PRECISION))
+      return wakes ? where.or([due, where('session_state', '<>', 'active')]) : due
+    })
   pipeline(tx, touching.execute())
 }
 

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { Micros } from '../protocol/time.js'
+import type { SessionColumns } from './threads/session-state.js'
 import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
 import type { CommandsTable } from './threads/tables.js'
 
@@ -46,7 +47,7 @@ interface CommitsTable {
   committed_at: Micros
 }
 
-interface ThreadsTable {
+interface ThreadsTable extends SessionColumns {
   id: string
   agent: string
   account: string | null

@@ -36,6 +36,7 @@ beforeEach(async () => {
 })
 
 const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
+  sessions: (threads) => Promise.all([threads.sessions.get('t'), threads.sessions.list({ state: 'active' })]),
   agents: (threads) => collect(threads.agents()),
   doctor: (threads) => collect(threads.doctor()),
   errors: () => thread.errors(),
@@ -83,7 +84,8 @@ const COMMANDS: readonly Control[] = [
     writes: ['threads', 'events'],
     run: (threads) => threads.create({ agent: 'support', id: 'u' }),
   },
-  { of: ['send'], writes: ['messages'], run: () => thread.send({ id: 'm', content: 'Hello' }) },
+  // The thread is about to work.
+  { of: ['send'], writes: ['threads', 'messages'], run: () => thread.send({ id: 'm', content: 'Hello' }) },
   {
     of: ['queueTool'],
     writes: ['messages', 'tool_calls'],
@@ -122,6 +124,12 @@ const COMMANDS: readonly Control[] = [
         thread.removeQueued('m'),
         threads.get('u').terminate(),
       ]),
+  },
+  {
+    // Of `sessions`, whose other methods are reads.
+    of: [],
+    writes: ['threads', 'thread_tags', 'events'],
+    run: (threads) => threads.sessions.update('t', { title: 'A refund', tags: ['vip'] }),
   },
   {
     of: ['revokeGrant'],
@@ -166,7 +174,8 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
   const types = events.flatMap((row) =>
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
-  const told = ['thread.started', 'run.started', 'thread.started', 'queue.changed']
+  const started = ['thread.started', 'session.created']
+  const told = [...started, 'run.started', ...started, 'queue.changed', 'session.updated']
   // A grant was given, and revoked.
   expect(types).toEqual([...told, 'policy.changed', 'policy.changed'])
 })

@@ -29,6 +29,7 @@ const WITHOUT_THREAD = [
   'GET /permissions',
   'GET /ready',
   'GET /requests',
+  'GET /sessions',
   'GET /thread-counts',
   'GET /threads',
   'POST /threads',
@@ -36,13 +37,15 @@ const WITHOUT_THREAD = [
   'PUT /permissions',
 ]
 
-const THREAD = '{threadId}'
+/** A session has the id of its root thread. */
+const THREADS = ['/threads/{threadId}', '/sessions/{sessionId}']
+const namesThread = ({ path }: Operation): boolean => THREADS.some((beginning) => path.startsWith(beginning))
 
 const server = serverFixture()
 const { call, fixture } = server
 
 test('every route names its thread in its path, or is known here', () => {
-  const others = OPERATIONS.filter(({ path }) => !path.startsWith(`/threads/${THREAD}`))
+  const others = OPERATIONS.filter((operation) => !namesThread(operation))
   expect(others.map(({ name }) => name).toSorted()).toEqual(WITHOUT_THREAD)
 })
 
@@ -74,7 +77,7 @@ describe("another account's thread", () => {
     await fixture.threads.get(theirs).send({ id: 'message-of-acme', content: 'secret' })
   })
 
-  test.each(OPERATIONS.filter(({ path }) => path.includes(THREAD)))(
+  test.each(OPERATIONS.filter(namesThread))(
     '$name answers as for one that does not exist, and does nothing',
     async ({ method, path }) => {
       const before = await stateOf(theirs)
@@ -100,6 +103,8 @@ describe("another account's thread", () => {
   test('is in no list', async () => {
     for (const path of ['/threads', '/threads?account=acme', `/threads?root=${theirs}`])
       expect((await call(path, { token: GLOBEX })).body).toEqual({ threads: [], next: null })
+    for (const path of ['/sessions', '/sessions?account=acme', '/sessions?state=idle'])
+      expect((await call(path, { token: GLOBEX })).body).toEqual({ sessions: [], next: null })
     for (const path of ['/requests', '/requests?account=acme', `/requests?threadId=${theirs}`])
       expect((await call(path, { token: GLOBEX })).body).toEqual({ requests: [], next: null })
     expect((await call('/requests', { token: ACME })).body.requests).toMatchObject([{ id: 'request' }])
@@ -134,7 +139,8 @@ describe("another account's thread", () => {
   async function stateOf(threadId: string): Promise<unknown> {
     const thread = fixture.threads.get(threadId)
     const { entries } = await thread.readdirFile('/')
-    return [await fixture.threads.find(threadId), await thread.messages(), entries]
+    const session = threadId === theirs ? await fixture.threads.sessions.get(threadId) : null
+    return [await fixture.threads.find(threadId), session, await thread.messages(), entries]
   }
 })
 
@@ -174,7 +180,7 @@ async function operations(): Promise<readonly Operation[]> {
 
 function filled(path: string, threadId: string): string {
   return path
-    .replace(THREAD, threadId)
+    .replace(/\{(?:threadId|sessionId)\}/, threadId)
     .replace('{requestId}', 'request')
     .replace('{itemId}', 'message-of-acme')
 }

@@ -22,6 +22,7 @@ import { runConformance } from './conformance/runs.js'
 import { threadTreeConformance } from './conformance/thread-tree.js'
 import { threadConformance } from './conformance/threads.js'
 import { sessionConformance } from './conformance/session.js'
+import { sessionStateConformance } from './conformance/session-states.js'
 import { transactionConformance } from './conformance/transactions.js'
 import { usageConformance } from './conformance/usage.js'
 import { watchConformance } from './conformance/watch.js'
@@ -45,6 +46,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('transactions', () => transactionConformance(withStore))
   describe('threads', () => threadConformance(withStore))
   describe('trees of threads', () => threadTreeConformance(withStore))
+  describe('states of sessions', () => sessionStateConformance(withStore))
   describe('messages', () => messageConformance(withStore))
   describe('message ids', () => messageIdConformance(withStore))
   describe('message lists', () => messageListConformance(withStore))

@@ -83,6 +83,12 @@ const routing = z.strictObject({
 
 /** What the log holds. */
 const WRITTEN = {
+  'session.created': nothing,
+  'session.updated': z.strictObject({
+    changed: z.array(z.enum(['title', 'tags', 'metadata', 'workspaceUri', 'archived', 'escalated'])),
+    archived: z.boolean().exactOptional(),
+    escalated: z.boolean().exactOptional(),
+  }),
   'thread.started': z.strictObject({ agent: text, parent: text.nullable() }),
   'thread.updated': z.strictObject({
     status: text.exactOptional(),

@@ -19,7 +19,7 @@ export async function beginRunRow(tx: Writer, input: CallModelInput, trigger: st
     started_at: microseconds(input),
     traceparent: runTraceparent(),
   })
-  if (begins) await updateThread(tx, threadId, { status: 'running' })
+  if (begins) await updateThread(tx, threadId, { status: 'running', session_state: 'active' })
   return begins
 }
 

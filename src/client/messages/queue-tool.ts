@@ -11,6 +11,7 @@ import { removeQueuedItem } from '../../store/messages/queue.js'
 import type { Removal } from '../../store/messages/queue.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Writer } from '../../store/store.js'
+import { restoreOwnState } from '../../store/threads/sessions.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -134,6 +135,7 @@ async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: stri
     .executeTakeFirst()
   if (call === undefined) return
   await deleteWaiting(tx, threadId, call.message_id)
+  await restoreOwnState(tx, threadId)
 }
 
 /**

@@ -20,6 +20,7 @@ import { deleteWaiting, stageMessage } from '../../store/messages/message-writes
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Writer } from '../../store/store.js'
+import { restoreOwnState } from '../../store/threads/sessions.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -175,6 +176,7 @@ async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessa
   const message = await findMessage(tx, threadId, given.id)
   if (message === null || message.position !== null || message.status !== 'pending') return
   await deleteWaiting(tx, threadId, given.id)
+  await restoreOwnState(tx, threadId)
   for (const [index, { path }] of message.attachments.entries())
     if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
 }

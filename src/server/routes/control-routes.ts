@@ -1,7 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
-import { flag, json, optionalBody, security, threadParams, writeRefusals } from '../schemas.js'
+import {
+  deletedThreads,
+  flag,
+  json,
+  optionalBody,
+  security,
+  threadParams,
+  writeRefusals,
+} from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const ACCEPTED = { description: 'Accepted.' }
@@ -76,18 +84,6 @@ export function addControlRoutes(app: ThreadApp, server: ServerContext): void {
   })
 }
 
-const kept = z.object({ threadId: z.string(), problem: z.string() })
-
-const deleted = z
-  .object({
-    threads: z.int().openapi({ description: 'The number of deleted threads, subagents included.' }),
-    kept: z
-      .array(kept)
-      .readonly()
-      .openapi({ description: 'The threads whose histories Temporal keeps until its retention ends.' }),
-  })
-  .openapi('Deleted')
-
 const remove = createRoute({
   method: 'delete',
   path: '/threads/{threadId}',
@@ -103,7 +99,7 @@ const remove = createRoute({
       }),
     }),
   },
-  responses: { 200: json('Deleted.', deleted), ...writeRefusals },
+  responses: { 200: json('Deleted.', deletedThreads), ...writeRefusals },
 })
 
 const removeQueued = createRoute({

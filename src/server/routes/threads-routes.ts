@@ -22,6 +22,7 @@ import {
   writeRefusals,
   agentSummary,
 } from '../schemas.js'
+import { metadata, workspaceUri } from '../session-schemas.js'
 import { threadCounts, threadSummary, threadsPage } from '../thread-schemas.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 
@@ -42,6 +43,8 @@ const newThread = z
     env: z.record(z.string(), z.string()).optional().openapi({ description: 'Values of variables.' }),
     tags: z.array(name).max(LIMITS.startNames).optional(),
     title: z.string().max(500).optional(),
+    metadata: metadata.optional(),
+    workspaceUri: workspaceUri.optional(),
     permissions: rules.optional().openapi({
       description: 'Rules by capability. They can only make those of other sources stricter.',
     }),

@@ -28,6 +28,9 @@ export type StageResult = 'staged' | 'same' | 'conflict' | 'terminated' | 'missi
  */
 const BOUNDED: readonly MessageSender[] = ['client', 'tool', 'hook', 'effect', 'parent']
 
+/** The senders whose message wakes a thread that is stopped, too. */
+const WAKING: readonly MessageSender[] = ['client', 'cli', 'parent']
+
 /** T2: accepts a message. Its row is stored, without a place in the transcript, before any signal carries its id. */
 export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<StageResult> {
   const known = await tx
@@ -63,7 +66,8 @@ export async function stageMessage(tx: Writer, draft: MessageDraft): Promise<Sta
       run_permissions: broughtColumn(draft.brings),
     })
     .execute()
-  await touchThread(tx, draft.threadId, draft.createdAt)
+  const { threadId, createdAt: now } = draft
+  await touchThread(tx, { threadId, now, wakes: WAKING.includes(draft.sentBy) })
   return 'staged'
 }
 

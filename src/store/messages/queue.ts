@@ -7,6 +7,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
+import { restoreOwnState } from '../threads/sessions.js'
 import { countUndelivered, findLiveMessage } from './message-writes.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -94,6 +95,7 @@ export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<R
   const waiting = await countUndelivered(tx, threadId)
   const changed = fact('queue.changed', { waiting })
   await appendEvents(tx, { threadId, events: [...(removal.events ?? []), changed], now })
+  await restoreOwnState(tx, threadId)
   return 'removed'
 }
 

@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 import type { ExpressionBuilder } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
+import type { OwnState, SessionState } from '../../protocol/payloads/sessions.js'
 import { endChargeOf } from '../budgets/charges.js'
 import { listStagedDigests } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { subtreeOf } from './thread-tree.js'
-import { updateThread } from './threads.js'
+import { readSessionWork } from './sessions.js'
+import { findThread, requestTermination, updateThread } from './threads.js'
 import { toMicros } from '../../protocol/time.js'
 import type { Micros, Millis } from '../../protocol/time.js'
 
@@ -23,7 +25,10 @@ interface ClosedTrees {
   readonly limit: number
 }
 
-/** Roots of trees that closed before that time, oldest first, including trees whose deletion has begun. */
+/**
+ * Roots of trees that closed before that time, oldest first, including trees whose deletion has begun. Those of archived sessions are
+ * not among them: these have a time of their own.
+ */
 export async function listClosedTrees(
   db: Reader,
   { before, after, limit }: ClosedTrees,
@@ -33,6 +38,7 @@ export async function listClosedTrees(
     .select(['id', 'closed_at as closedAt'])
     .where('closed_at', 'is not', null)
     .where('closed_at', '<', before)
+    .where((where) => where.or([where('archived_at', 'is', null), where('closed_at', '=', DELETED_AT)]))
     .where((where) =>
       where.or([
         where('parent_thread_id', 'is', null),
@@ -62,6 +68,108 @@ export async function closedTreeSize(db: Reader, threadId: string, before: Micro
   if (threads.at(-1)?.closedAt === DELETED_AT) return threads.length
   const isOld = threads.every(({ closedAt }) => closedAt !== null && closedAt < before)
   return isOld ? threads.length : null
+}
+
+/** The end of a page of sessions: the time by which they are sorted, and the id. */
+export interface SessionPlace {
+  readonly at: Micros
+  readonly id: string
+}
+
+interface OldSessions {
+  readonly before: Micros
+  readonly after: SessionPlace | null
+  readonly limit: number
+}
+
+/** Sessions that were archived before that time, oldest first. */
+export function listArchivedSessions(
+  db: Reader,
+  { before, after, limit }: OldSessions,
+): Promise<readonly SessionPlace[]> {
+  return db
+    .selectFrom('threads')
+    .select(['id', sql<Micros>`archived_at`.as('at')])
+    .where('archived_at', 'is not', null)
+    .where('archived_at', '<', before)
+    .where((where) =>
+      after === null
+        ? where.lit(true)
+        : where(where.refTuple('archived_at', 'id'), '>', where.tuple(after.at, after.id)),
+    )
+    .orderBy('archived_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** The states of sessions that a sweep may end, first those that it has begun to end. One that waits for a person is active by itself. */
+export const MAY_BE_INACTIVE: readonly OwnState[] = ['abandoned', 'completed', 'failed', 'idle', 'active']
+
+/** The reason of such an end. */
+const INACTIVE = 'inactive'
+
+/** Open sessions whose root has that state by itself and no activity since that time, oldest first. */
+export function listQuietSessions(
+  db: Reader,
+  { before, after, limit, own }: OldSessions & { readonly own: OwnState },
+): Promise<readonly SessionPlace[]> {
+  return db
+    .selectFrom('threads')
+    .select(['id', 'last_activity_at as at'])
+    .where('parent_thread_id', 'is', null)
+    .where('archived_at', 'is', null)
+    .where('session_state', '=', own)
+    .where('closed_at', 'is', null)
+    .where('last_activity_at', '<=', before)
+    .where((where) =>
+      after === null
+        ? where.lit(true)
+        : where(where.refTuple('last_activity_at', 'id'), '>', where.tuple(after.at, after.id)),
+    )
+    .orderBy('last_activity_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+interface Inactivity {
+  readonly sessionId: string
+  /** Microseconds; a session with a later activity is in use. */
+  readonly before: Micros
+  readonly now: Micros
+}
+
+/**
+ * Whether nobody has used a session since that time: nothing of it runs, waits to run or is scheduled, no person has taken over, and no
+ * request ends by itself later. One that a sweep has begun to end is among them.
+ */
+export async function isInactive(db: Reader, { sessionId, before, now }: Inactivity): Promise<boolean> {
+  const root = await findThread(db, sessionId)
+  if (root === null || root.closed_at !== null) return false
+  if (root.terminate_requested_at !== null) return root.terminate_reason === INACTIVE
+  const { state, lastActivityAt, hasMessages, hasEffects, requests } = await readSessionWork(db, root)
+  const rests = RESTING.includes(state) && !hasMessages && !hasEffects
+  return rests && lastActivityAt <= before && requests.every((endsAt) => endsAt === null || endsAt <= now)
+}
+
+const RESTING: readonly SessionState[] = ['idle', 'completed', 'failed']
+
+/**
+ * Begins the end of a session that nobody uses: from this commit on it accepts nothing (T8). An idle one is abandoned; one that has
+ * completed or failed stays so. False: it is in use.
+ */
+export async function endInactive(tx: Writer, inactivity: Inactivity): Promise<boolean> {
+  if (!(await isInactive(tx, inactivity))) return false
+  const { sessionId, now } = inactivity
+  await requestTermination(tx, { threadId: sessionId, reason: INACTIVE, now })
+  await tx
+    .updateTable('threads')
+    .set({ session_state: 'abandoned' })
+    .where('id', '=', sessionId)
+    .where('session_state', 'in', ['idle', 'active'])
+    .execute()
+  return true
 }
 
 /** Tables with rows of a thread, and the column that is unique within a thread. */

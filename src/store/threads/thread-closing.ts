@@ -9,6 +9,7 @@
  */
 
 import { fact } from '../../protocol/facts.js'
+import type { OwnState } from '../../protocol/payloads/sessions.js'
 import type { StopReason } from '../../protocol/status.js'
 import { closeOpenCalls } from '../calls/open-calls.js'
 import { appendEvents } from '../events.js'
@@ -16,6 +17,7 @@ import { rejectUndelivered } from '../messages/delivery.js'
 import type { Writer } from '../store.js'
 import { closeChild, listDeferredChildren } from './children.js'
 import { endOpenRuns } from './runs.js'
+import { terminatedState } from './session-state.js'
 import { deleteStops } from './stops.js'
 import { requestTermination, updateThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
@@ -38,7 +40,7 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
   const { threadId, outcome, reason, now } = closing
   const before = await tx
     .selectFrom('threads')
-    .select(['closed_at', 'terminated_at', 'terminate_requested_at'])
+    .select(['closed_at', 'terminated_at', 'terminate_requested_at', 'session_state'])
     .where('id', '=', threadId)
     .executeTakeFirst()
   if (before === undefined) return false
@@ -51,6 +53,8 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
   await appendEvents(tx, { threadId, events: runs, now })
   await updateThread(tx, threadId, {
     status: outcome,
+    // Our code wrote it: the store's boundary.
+    session_state: terminated ? terminatedState(before.session_state as OwnState) : outcome,
     closed_at: before.closed_at ?? now,
     terminated_at: terminated ? (before.terminated_at ?? now) : null,
     terminate_requested_at: before.terminate_requested_at ?? (terminated ? now : null),

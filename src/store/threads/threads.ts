@@ -1,16 +1,19 @@
 import { sql } from 'kysely'
-import type { Selectable } from 'kysely'
+import type { Selectable, SelectQueryBuilder } from 'kysely'
 import { storedPermissions } from '../../policy/judge.js'
 import type { StoredPermissions, ThreadPermissions } from '../../policy/judge.js'
 import type { Budgets } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { Side } from '../../protocol/plan.js'
 import { HAS_BUDGETS } from '../budgets/subjects.js'
+import type { OwnState } from '../../protocol/payloads/sessions.js'
+import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
+import type { Escalation } from './session-state.js'
 
 /** The control state that is recorded at the end of a run, so that a thread whose workflow is lost is reopened with it. */
 export interface SettledState {
@@ -40,6 +43,9 @@ type Columns = {
   permissions: ThreadPermissions | null
   budgets: Budgets | null
   origin: ThreadOrigin | null
+  session_state: OwnState
+  metadata: JsonObject | null
+  escalation: Escalation | null
 }
 
 /** The row of a thread; `snapshot` is the recorded snapshot. */
@@ -49,11 +55,11 @@ export type ThreadRecord = Decoded<Selectable<Schema['threads']>, Columns>
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
   Partial<Omit<ThreadRecord, 'last_sequence' | 'last_position'>>
 
-/** Counters change only in the functions that allocate from them; tags are set once. */
+/** Counters change only in the functions that allocate from them, and tags by `setTags`. */
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
-  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets', 'origin'],
+  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets', 'origin', 'metadata', 'escalation'],
   flags: ['resumable'],
 })
 
@@ -66,6 +72,7 @@ export async function insertThread(tx: Writer, thread: NewThread): Promise<boole
     resumable: true,
     last_activity_at: thread.created_at,
     status: 'idle',
+    session_state: 'idle',
     last_sequence: 0,
     last_position: 0,
     ...thread,
@@ -78,6 +85,18 @@ export async function insertThread(tx: Writer, thread: NewThread): Promise<boole
   if (result.numInsertedOrUpdatedRows !== 1n) return false
   await insertTags(tx, thread.id, thread.tags ?? [])
   return true
+}
+
+/** Replaces the tags of a thread. */
+export async function setTags(tx: Writer, threadId: string, tags: readonly string[]): Promise<void> {
+  const unique = [...new Set(tags)]
+  await tx
+    .updateTable('threads')
+    .set({ tags: JSON.stringify(unique) })
+    .where('id', '=', threadId)
+    .execute()
+  await tx.deleteFrom('thread_tags').where('thread_id', '=', threadId).execute()
+  await insertTags(tx, threadId, unique)
 }
 
 async function insertTags(tx: Writer, threadId: string, tags: readonly string[]): Promise<void> {
@@ -216,6 +235,19 @@ export interface ThreadFilter {
   readonly account?: string
   /** A text that the title, the id, the agent or the user contains; ASCII letters in either case. */
   readonly search?: string
+  readonly session?: SessionColumnsFilter
+}
+
+/** Threads by the columns of their sessions. */
+interface SessionColumnsFilter {
+  readonly archived?: boolean
+  readonly escalated?: true
+  /** The state that it has by itself. */
+  readonly own?: OwnState
+  /** One that it does not have. */
+  readonly notOwn?: OwnState
+  /** A thread below it is active by itself, or a thread of its tree asks a person. */
+  readonly above?: 'active' | 'request'
 }
 
 /** The end of a page. A thread that became active since then moved to an earlier page. */
@@ -287,6 +319,7 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
     query = query.where('id', 'in', (tags) =>
       tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
     )
+  query = selectSessions(query, filter.session)
   const { search } = filter
   if (search !== undefined) {
     const pattern = `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
@@ -298,6 +331,37 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
       ),
     )
   }
+  return query
+}
+
+type Threads = SelectQueryBuilder<Schema, 'threads', object>
+
+/** Literals, not parameters: otherwise SQLite would not use the partial indexes. */
+const [ACTIVE, OPEN] = [sql.lit('active'), sql.lit('open')]
+
+function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}): Threads {
+  const { archived, escalated, own, notOwn, above } = filter
+  let query = threads
+  if (archived !== undefined) query = query.where('archived_at', archived ? 'is not' : 'is', null)
+  if (escalated === true) query = query.where('escalation', 'is not', null)
+  if (own !== undefined) query = query.where('session_state', '=', own)
+  if (notOwn !== undefined) query = query.where('session_state', '<>', notOwn)
+  if (above === 'active')
+    query = query.where('id', 'in', (inner) =>
+      inner
+        .selectFrom('threads as below')
+        .select('below.root_thread_id')
+        .where('below.session_state', '=', ACTIVE)
+        .where('below.parent_thread_id', 'is not', null),
+    )
+  if (above === 'request')
+    query = query.where('id', 'in', (inner) =>
+      inner
+        .selectFrom('pending')
+        .innerJoin('threads as below', 'below.id', 'pending.thread_id')
+        .select('below.root_thread_id')
+        .where('pending.status', '=', OPEN),
+    )
   return query
 }
 
