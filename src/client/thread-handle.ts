@@ -12,6 +12,7 @@ import { SIGNALS } from '../protocol/messages.js'
 import type { Continue, Stop } from '../protocol/messages.js'
 import type { ThreadUsage } from '../protocol/status.js'
 import { halfCharacterProblem } from '../protocol/values.js'
+import type { ViewName } from '../views/views.js'
 import { listMessages } from '../store/messages/transcript.js'
 import { openRun } from '../store/threads/stops.js'
 import type { Answer } from './answers/check-answer.js'
@@ -24,6 +25,8 @@ import { requireThread, requireOpenThread, storeStopNews } from './client-contex
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import type { FollowEvents } from './events/follow-events.js'
+import { followView } from './events/follow-view.js'
+import type { ViewedEvent } from './events/follow-view.js'
 import { listDecisions } from './lists/decisions.js'
 import type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
 import { listRecordedErrors } from './lists/recorded-errors.js'
@@ -155,6 +158,8 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * ends a `next()` that waits: `return()` waits for the next change.
    */
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
+  /** As `events`, in the words of another runtime: `ar`, `kp`, `pl`, `pl_task` or `otel`. Cursors are those of `events`. */
+  view<Name extends ViewName>(name: Name, options?: FollowEvents): AsyncIterable<ViewedEvent<Name>>
   /** For operators: the original errors of providers and of tools' code, with stacks. @throws ThreadNotFoundError */
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
   /** What was decided about its calls, and why: each call that was executed, denied or waits has one. @throws ThreadNotFoundError */
@@ -269,6 +274,10 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     message: (messageId) => readMessage(context, threadId, messageId),
     toolCall: (toolCallId) => readCall(context, threadId, toolCallId),
     events: (options = {}) => followEvents(context, threadId, options),
+    view: (name, options = {}) => {
+      const events = (from: FollowEvents) => followEvents(context, threadId, from)
+      return followView(context, { ...options, threadId, name, events })
+    },
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),

@@ -67,6 +67,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   tree: () => thread.tree(),
   routing: () => thread.routing(),
   usage: () => thread.usage({ tree: true }),
+  view: () => collect(thread.view('ar', { follow: false })),
   waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),
 }
 

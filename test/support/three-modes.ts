@@ -10,6 +10,7 @@ import { testEnvironment } from './test-store.js'
 import { factsOf, phaseProblems } from './thread-facts.js'
 import { sharedTimeSkippingServer, startTimeSkippingServer } from './time-skipping-server.js'
 import type { TimeSkippingServer } from './time-skipping-server.js'
+import { viewProblems } from './view-rules.js'
 
 const CONTINUED = 'continued as new at every point'
 
@@ -122,6 +123,17 @@ export function threeModes<R extends Registry>(
       }
       expect(problems).toEqual([])
       expect(phases).toBeGreaterThan(6)
+    })
+
+    test('AR-EN.1 AR-RM.1 PL-EV.2 each view of each thread has its shape, its numbers, and one end for each turn', async () => {
+      const problems: string[] = []
+      for await (const { threadId, agent, status, root: sessionId } of inMode.env.threads.list()) {
+        const facts = await factsOf(inMode.env.threads.get(threadId))
+        const subject = { threadId, sessionId, runtimeId: inMode.env.store.id, agent }
+        const rests = status !== 'running' && facts.at(-1)?.type.startsWith('run.') === true
+        problems.push(...viewProblems(subject, facts, { rests }))
+      }
+      expect(problems).toEqual([])
     })
 
     test('no text, argument or result is in a history', async () => {

@@ -50,6 +50,8 @@ interface ReadEventPage {
   readonly sequence: number
   /** The last delta that was read; null to read no deltas. */
   readonly delta: number | null
+  /** So many facts, without the fields that are joined: what depends on stored fields only. @default a page, with them */
+  readonly bare?: number
 }
 
 /**
@@ -57,20 +59,23 @@ interface ReadEventPage {
  * the deltas: they may create the message of a delta, or begin another attempt at it. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
-  const { threadId, sequence, delta } = read
+  const { threadId, sequence, delta, bare } = read
+  const limit = bare ?? PAGE
   const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
   const progress = await threadProgress(db, threadId)
   if (progress === null) throw new ThreadNotFoundError(threadId)
   const { lastSequence, closed } = progress
-  const stored =
-    lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit: PAGE }) : []
+  const stored = lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit }) : []
   const events: JoinedFact[] = []
-  for (const event of stored) events.push(await joinEvent(db, threadId, event))
+  for (const event of stored) {
+    const joined = bare === undefined ? await joinedBy(db, threadId, event) : {}
+    events.push(joinEvent(threadId, event, joined))
+  }
   return {
     events,
     deltas,
     useful: findUsefulAttempts(stored),
-    more: stored.length === PAGE,
+    more: stored.length === limit,
     // Read before the events, so that the last event of a closed thread is among them.
     closed,
   }
@@ -94,7 +99,7 @@ const SCHEMA_VERSION = 1
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
  * only, and the content of an event is joined from other tables of the store.
  */
-async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
+function joinEvent(threadId: string, event: StoredEvent, fields: object): JoinedFact {
   const { type, sequence, at, scope, payload } = event
   const joined = {
     ...scope,
@@ -104,7 +109,7 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
     timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
     threadId,
-    payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },
+    payload: { ...payload, ...fields },
   }
   // A writer made the row from a `Fact`. A type or field that a newer version wrote is delivered unchanged.
   return joined as JoinedFact
@@ -150,6 +155,10 @@ const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'subagent.completed': joinChild,
   'subagent.failed': joinChild,
   'subagent.closed': joinChild,
+}
+
+async function joinedBy(db: Reader, threadId: string, event: StoredEvent): Promise<object> {
+  return isJoined(event.type) ? JOINS[event.type](db, threadId, event) : {}
 }
 
 function isJoined(type: string): type is JoinedType {

@@ -1,20 +1,37 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { parsePosition } from '../../client/events/follow-events.js'
-import type { ThreadEvent } from '../../protocol/events.js'
+import type { FollowEvents } from '../../client/events/follow-events.js'
+import type { ThreadHandle } from '../../client/thread-handle.js'
+import { VIEWS } from '../../views/views.js'
+import type { ViewName } from '../../views/views.js'
 import { answerConfigErrors } from '../error-response.js'
+import { VIEW_SCHEMAS } from '../view-schemas.js'
 import { logBrokenAnswer } from '../request-log.js'
 import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const after = z.string().max(2200).optional()
 
+const view = z.enum(Object.keys(VIEWS) as [ViewName, ...ViewName[]]).optional()
+
+/** What the text of a frame is: JSON Schema has words for it that the types of `openapi()` lack. */
+const VIEWED = {
+  contentMediaType: 'application/json',
+  contentSchema: {
+    anyOf: Object.keys(VIEW_SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
+  },
+}
+
 /** One event in the format of server-sent events. */
 const frame = z
   .object({
     id: z.string(),
     event: z.string().openapi({ description: 'The type of the event.' }),
-    data: z.string().openapi({ description: 'The event, as JSON.' }),
+    data: z.string().openapi({
+      description: 'The event, as JSON; with `view` one of these.',
+      ...VIEWED,
+    }),
   })
   .openapi('EventFrame')
 
@@ -35,6 +52,11 @@ const follow = createRoute({
         description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
       }),
       follow: flag.openapi({ description: 'False: the stream ends with the last event that is stored.' }),
+      view: view.openapi({
+        description:
+          'In the words of another runtime: AgentRuntimeEvent, KoreEvent, RunEvent, TaskEvent or OpenTelemetryRecord in ' +
+          '`data`. One event may be several there; ids are cursors all the same.',
+      }),
     }),
     headers: z.object({
       'last-event-id': after.openapi({ description: 'The last id that was read; overrides `after`.' }),
@@ -51,10 +73,12 @@ const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no'
 
 /** Adds the route of a thread's live events. */
 export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
+  // No route names the objects in the texts of its frames.
+  for (const [name, schema] of Object.entries(VIEW_SCHEMAS)) app.openAPIRegistry.register(name, schema)
   const { client, heartbeat, longestStream, closing } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
-    const { after: given = '0', follow: follows = true } = context.req.valid('query')
+    const { after: given = '0', follow: follows = true, view: name } = context.req.valid('query')
     const last = context.req.valid('header')['last-event-id'] ?? given
     await answerConfigErrors(client, async () => parsePosition(last))
     // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
@@ -62,10 +86,7 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
     const thread = await client.find(threadId)
-    const events = client
-      .get(threadId)
-      .events({ after: last, follow: follows, signal })
-      [Symbol.asyncIterator]()
+    const events = framesOf(client.get(threadId), name, { after: last, follow: follows, signal })
     // A browser connects again for ever to a stream that ends at once; 204 makes it stop.
     const first = thread?.closedAt === null || thread === null ? undefined : await events.next()
     if (first?.done === true) return context.body(null, 204)
@@ -75,9 +96,32 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   })
 }
 
+/** One event, as its reader gets it. */
+interface Frame {
+  readonly id: string
+  readonly type: string
+  readonly data: object
+}
+
+async function* framesOf(
+  thread: ThreadHandle,
+  name: ViewName | undefined,
+  options: FollowEvents,
+): AsyncGenerator<Frame, void> {
+  if (name === undefined) {
+    for await (const event of thread.events(options))
+      yield { id: event.cursor, type: event.type, data: event }
+    return
+  }
+  const typeOf: (viewed: never) => string = VIEWS[name].typeOf
+  for await (const { cursor, event } of thread.view(name, options))
+    // Of the same view.
+    yield { id: cursor, type: typeOf(event as never), data: event }
+}
+
 interface EventStreamOptions {
   /** An event that is already read. */
-  readonly first: IteratorResult<ThreadEvent, void> | undefined
+  readonly first: IteratorResult<Frame, void> | undefined
   /** Milliseconds between two signs of life while nothing happens. */
   readonly heartbeat: number
   /** The stream ends when this aborts. */
@@ -96,7 +140,7 @@ const encoder = new TextEncoder()
  * keep proxies from closing the connection.
  */
 function eventStream(
-  events: AsyncIterator<ThreadEvent, void>,
+  events: AsyncIterator<Frame, void>,
   { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   let next = first === undefined ? undefined : Promise.resolve(first)
@@ -158,6 +202,6 @@ async function awaitNext<T>(
 }
 
 /** Writes an event as one line of data: JSON text has no line breaks. */
-function frameOf(event: ThreadEvent): string {
-  return `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+function frameOf({ id, type, data }: Frame): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 }

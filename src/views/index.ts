@@ -1,0 +1,10 @@
+export { agentRuntimeView } from './agent-runtime.js'
+export { koreView } from './kore.js'
+export { openTelemetryView } from './open-telemetry.js'
+export { fromTaskEvent, protolinkTaskView, protolinkView } from './protolink.js'
+
+export type { AgentRuntimeEvent, AgentRuntimeState } from './agent-runtime.js'
+export type { KoreEvent, KoreState } from './kore.js'
+export type { OpenTelemetryRecord, OpenTelemetryState } from './open-telemetry.js'
+export type { ProtolinkState, RunContext, RunEvent, TaskEvent } from './protolink.js'
+export type { View, ViewedFact, ViewSubject } from './view.js'
