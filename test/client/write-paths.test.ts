@@ -169,9 +169,9 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
   const started = ['thread.started', 'session.created']
-  const told = [...started, 'run.started', ...started, 'queue.changed', 'session.updated']
-  // A grant was given, and revoked.
-  expect(types).toEqual([...told, 'policy.changed', 'policy.changed'])
+  const told = [...started, 'run.started', ...started, 'queue.changed']
+  // A grant was given, and revoked after the session was changed.
+  expect(types).toEqual([...told, 'policy.changed', 'session.updated', 'policy.changed'])
 })
 
 /** Rows of what happened, without those that say what is asked for. */
