@@ -191,7 +191,7 @@ test('an event that is missing is found, and stays missing', async () => {
   const thread = await started()
   await store((tx) => tx.deleteFrom('events').where('thread_id', '=', thread.threadId).execute())
   expect(await findings({ fix: true })).toMatchObject([
-    { kind: 'numbers', threadId: thread.threadId, fixed: false, problem: expect.stringContaining('1 of 1') },
+    { kind: 'numbers', threadId: thread.threadId, fixed: false, problem: expect.stringContaining('2 of 2') },
   ])
 })
 

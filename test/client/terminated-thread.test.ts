@@ -43,7 +43,7 @@ describe('a terminated thread', () => {
     expect(await thread.snapshot()).toMatchObject({ status: 'terminated', stale: true, queue: [] })
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'terminated', runId: null, reply: null })
     const types = (await collect(thread.events())).map(({ type }) => type)
-    expect(types).toEqual(['thread.started', 'thread.closed'])
+    expect(types).toEqual(['thread.started', 'session.created', 'thread.closed'])
   })
 
   test('tells a sender that its queued message was rejected', async () => {
@@ -116,7 +116,8 @@ describe('a lost thread', () => {
     const { children, status } = await thread.snapshot()
     expect([status, ...children.map((entry) => entry.status)]).toEqual(['terminated', 'terminated'])
     const types = (await collect(thread.events())).map(({ type }) => type)
-    expect(types).toEqual(['thread.started', 'tool.result', 'run.cancelled', 'thread.closed'])
+    const started = ['thread.started', 'session.created']
+    expect(types).toEqual([...started, 'tool.result', 'run.cancelled', 'thread.closed'])
   })
 })
 

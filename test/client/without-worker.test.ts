@@ -75,7 +75,7 @@ describe('without any worker', () => {
       run: null,
       lastRun: null,
       terminated: null,
-      lastSequence: 1,
+      lastSequence: 2,
     })
     expect(snapshot.queue).toMatchObject([{ kind: 'message', preview: 'x'.repeat(100) }])
     expect(snapshot.createdAt).toBeGreaterThan(1e15)

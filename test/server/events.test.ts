@@ -20,11 +20,12 @@ describe('the stream of events', () => {
     const frames = (await reading).filter(({ id }) => id !== undefined)
     expect(frames.map(({ id, event }) => [id, event])).toEqual([
       ['1', 'thread.started'],
-      ['2', 'custom'],
+      ['2', 'session.created'],
       ['3', 'custom'],
-      ['4', 'thread.closed'],
+      ['4', 'custom'],
+      ['5', 'thread.closed'],
     ])
-    expect(frames.map(({ data }) => data?.sequence)).toEqual([1, 2, 3, 4])
+    expect(frames.map(({ data }) => data?.sequence)).toEqual([1, 2, 3, 4, 5])
   })
 
   test('AR-ES.1 AR-ES.11 goes on behind the last event that was seen, with the events of a client', async () => {
@@ -33,10 +34,10 @@ describe('the stream of events', () => {
     const ids = async (path: string, headers = {}) =>
       (await read(path, headers)).flatMap(({ id }) => (id === undefined ? [] : [id]))
     const path = `/threads/${threadId}/events?follow=false`
-    expect(await ids(path)).toEqual(['1', '2', '3'])
-    expect(await ids(`${path}&after=2`)).toEqual(['3'])
-    expect(await ids(path, { 'last-event-id': '1' })).toEqual(['2', '3'])
-    expect(await ids(`${path}&after=0`, { 'last-event-id': '2' })).toEqual(['3'])
+    expect(await ids(path)).toEqual(['1', '2', '3', '4'])
+    expect(await ids(`${path}&after=3`)).toEqual(['4'])
+    expect(await ids(path, { 'last-event-id': '2' })).toEqual(['3', '4'])
+    expect(await ids(`${path}&after=0`, { 'last-event-id': '3' })).toEqual(['4'])
     const polled: unknown[] = []
     for await (const event of server.fixture.threads.get(threadId).events({ follow: false }))
       polled.push(event)
@@ -46,11 +47,11 @@ describe('the stream of events', () => {
   test('of a closed thread whose end was seen is 204, so that no browser comes back', async () => {
     const threadId = await server.thread()
     await close(threadId)
-    expect((await call(`/threads/${threadId}/events`, { headers: { 'last-event-id': '2' } })).status).toBe(
+    expect((await call(`/threads/${threadId}/events`, { headers: { 'last-event-id': '3' } })).status).toBe(
       204,
     )
     expect(
-      (await read(`/threads/${threadId}/events`, { 'last-event-id': '1' })).map(({ event }) => event),
+      (await read(`/threads/${threadId}/events`, { 'last-event-id': '2' })).map(({ event }) => event),
     ).toEqual(['thread.closed'])
   })
 
@@ -64,7 +65,7 @@ describe('the stream of events', () => {
 
   test('says that it lives while nothing happens', async () => {
     const threadId = await server.thread()
-    const response = await raw(`/threads/${threadId}/events?after=1`)
+    const response = await raw(`/threads/${threadId}/events?after=2`)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = (response.body ?? new ReadableStream()).getReader()
     for (let beat = 0; beat < 2; beat += 1)
@@ -105,7 +106,7 @@ describe('the stream of events', () => {
     const reader = (slow.body ?? new ReadableStream()).getReader()
     await reader.read()
     // Another reader gets all events while this one is stuck.
-    expect(await read(`/threads/${threadId}/events?follow=false`)).toHaveLength(501)
+    expect(await read(`/threads/${threadId}/events?follow=false`)).toHaveLength(502)
     await append(threadId, 'later')
     let last = ''
     while (!last.includes('"later"')) last = new TextDecoder().decode((await reader.read()).value)
