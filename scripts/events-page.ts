@@ -16,7 +16,15 @@ interface Field {
 }
 
 /** The files whose types the table names. */
-const FILES = ['events', 'event-codes', 'payloads/governance', 'status', 'plan', 'message'] as const
+const FILES = [
+  'events',
+  'event-codes',
+  'payloads/governance',
+  'payloads/queue',
+  'status',
+  'plan',
+  'message',
+] as const
 
 /** What each named type of the table is; their fields are printed at the end of the page. */
 const SHAPES = [

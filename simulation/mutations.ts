@@ -11,8 +11,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a new item goes to the head of the queue',
     file: 'src/thread/inbox.ts',
-    find: 'queue: [...control.queue, entry]',
-    replace: 'queue: [entry, ...control.queue]',
+    find: 'return [...queue, entry]',
+    replace: 'return [entry, ...queue]',
   },
   {
     name: 'scheduled effects are not carried',
@@ -77,8 +77,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a run that was stopped goes on',
     file: 'src/thread/run.ts',
-    find: 'return run.stop === null ? null : STOPPED',
-    replace: 'return run.stop === null || run.steps > 0 ? null : STOPPED',
+    find: 'if (run.stop === null) return null',
+    replace: 'if (run.stop === null || run.steps > 0) return null',
   },
   {
     name: 'a workflow reads a clock that no history has',
@@ -95,8 +95,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a snapshot shows what was sent inline',
     file: 'src/thread/snapshot.ts',
-    find: 'return { id: entry.id, kind, queuedAt: entry.queuedAt }',
-    replace: 'return { ...entry, kind }',
+    find: 'return { id: entry.id, kind: kindOf(entry), queuedAt: entry.queuedAt }',
+    replace: 'return { ...entry, kind: kindOf(entry) }',
   },
   {
     name: 'a warning quotes the message that was skipped',

@@ -51,7 +51,7 @@ describe('messages', () => {
 
   test('a queued message is told by its count', () => {
     expect(accept(idleControl(), { messageId: 'a' }).facts).toEqual([
-      { type: 'queue.changed', payload: { waiting: 1 } },
+      { type: 'queue.changed', payload: { waiting: 1, added: [{ id: 'a', kind: 'message' }] } },
     ])
   })
 

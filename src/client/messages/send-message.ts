@@ -4,6 +4,7 @@ import type { Permissions } from '../../policy/permissions.js'
 import {
   MessageRejectedError,
   TemporalUnavailableError,
+  ThreadBusyError,
   ThreadConflictError,
   ThreadNotFoundError,
   ThreadTerminatedError,
@@ -11,17 +12,19 @@ import {
 import { LIMITS } from '../../protocol/limits.js'
 import { messageIdProblem } from '../../protocol/message-problems.js'
 import type { AttachmentRef, Message, NewAttachment } from '../../protocol/message.js'
-import { SIGNALS } from '../../protocol/messages.js'
+import { DELIVERIES, SIGNALS } from '../../protocol/messages.js'
+import type { Delivery, QueuedDelivery } from '../../protocol/messages.js'
 import { isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../../store/digest.js'
 import { removeFile } from '../../store/files/files.js'
-import { deleteWaiting, stageMessage } from '../../store/messages/message-writes.js'
+import { countUndelivered, deleteWaiting, stageMessage } from '../../store/messages/message-writes.js'
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
-import type { Writer } from '../../store/store.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { openRun } from '../../store/threads/stops.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { requireOpenThread } from '../client-context.js'
+import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
 import type { NewThreadStart } from '../thread-workflow.js'
@@ -40,7 +43,8 @@ interface Sending {
 
 /**
  * The only path of a message: its row first (T2), then a signal with nothing but its id (T5). A message that is sent again
- * with the same id and content is delivered once (T3), whatever failed before.
+ * with the same id and content is delivered once (T3), whatever failed before. Of one that preempts, the activity in flight is told
+ * besides, as of a stop.
  */
 export function sendMessage(context: ClientContext, sending: Sending): Promise<{ messageId: string }> {
   const { threadId } = sending
@@ -57,12 +61,14 @@ async function send(
   const store = await context.store()
   // Checked before its files are written: a thread that accepts nothing stores no bytes either.
   await store.read(async (db) => {
-    if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
+    if ((await findMessage(db, threadId, message.id)) === null)
+      await requireDeliverable(db, threadId, message)
   })
   const attachments = await storeBytes(store, message.attachments)
   const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
-  if (accepted !== 'delivered')
-    await announce(context, threadId, { message, isNew: accepted === 'new', start })
+  const { state, run } = accepted
+  if (state !== 'delivered') await announce(context, threadId, { message, isNew: state === 'new', start })
+  if (run !== null) await storeStopNews(context, { threadId, run })
   return { messageId: message.id }
 }
 
@@ -82,7 +88,8 @@ async function announce(
   { message, isNew, start }: Announcement,
 ): Promise<void> {
   try {
-    const input = { messageId: message.id, role: message.role }
+    const deliver = queuedDelivery(message)
+    const input = { messageId: message.id, role: message.role, ...(deliver !== undefined && { deliver }) }
     await signalThread(context, threadId, { name: SIGNALS.queueMessage, input }, start)
   } catch (error) {
     const store = await context.store()
@@ -103,13 +110,19 @@ interface Accepting {
   readonly isFirst: boolean
 }
 
+interface Accepted {
+  readonly state: 'new' | 'waiting' | 'delivered'
+  /** The run that it ends. */
+  readonly run: number | null
+}
+
 /** Stages the message, and returns what has become of it so far. An error here rolls back the files too. */
 async function accept(
   tx: Writer,
   { threadId, message, attachments, digest, isFirst }: Accepting,
-): Promise<'new' | 'waiting' | 'delivered'> {
+): Promise<Accepted> {
   const known = await findMessage(tx, threadId, message.id)
-  if (known === null) await requireOpenThread(tx, threadId)
+  if (known === null) await requireDeliverable(tx, threadId, message)
   const result = await stageMessage(tx, {
     id: message.id,
     threadId,
@@ -120,12 +133,39 @@ async function accept(
     attachments: known === null ? await placeAttachments(tx, threadId, attachments) : [],
     createdAt: nowMicros(),
     sentBy: 'client',
+    deliver: queuedDelivery(message),
     digest,
     brings: message.runPermissions === undefined ? undefined : { permissions: message.runPermissions },
   })
   requireStaged(result, { threadId, messageId: message.id, isFirst })
-  if (known === null) return 'new'
-  return isWaiting(known) ? 'waiting' : 'delivered'
+  if (known !== null && !isWaiting(known)) return { state: 'delivered', run: null }
+  const run = message.deliver === 'preempt' ? await openRun(tx, threadId) : null
+  return { state: known === null ? 'new' : 'waiting', run }
+}
+
+/**
+ * @throws ThreadNotFoundError or ThreadTerminatedError; ThreadBusyError for a message that only an idle thread takes;
+ * MessageRejectedError for one that wants another run of a thread with one run
+ */
+async function requireDeliverable(
+  db: Reader,
+  threadId: string,
+  message: Pick<CheckedMessage, 'deliver'>,
+): Promise<void> {
+  const { resumable } = await requireOpenThread(db, threadId)
+  if (message.deliver === 'reject' && (await isBusy(db, threadId))) throw new ThreadBusyError(threadId)
+  if (resumable || queuedDelivery(message) === undefined) return
+  const problem = `Expected a thread that goes on after its session for "deliver", got "${threadId}", which closes then: send the message without it.`
+  throw new MessageRejectedError(threadId, problem)
+}
+
+async function isBusy(db: Reader, threadId: string): Promise<boolean> {
+  return (await openRun(db, threadId)) !== null || (await countUndelivered(db, threadId)) > 0
+}
+
+/** What its item says about its delivery; undefined for the usual one. */
+function queuedDelivery({ deliver }: Pick<CheckedMessage, 'deliver'>): QueuedDelivery | undefined {
+  return deliver === 'next_turn' || deliver === 'preempt' ? deliver : undefined
 }
 
 function isWaiting(message: Message): boolean {
@@ -133,7 +173,7 @@ function isWaiting(message: Message): boolean {
 }
 
 function contentOf(message: CheckedMessage): JsonObject {
-  const { role, content, silent, metadata, attachments, runPermissions } = message
+  const { role, content, silent, metadata, attachments, runPermissions, deliver } = message
   // The check has made it JSON.
   return {
     role,
@@ -142,6 +182,7 @@ function contentOf(message: CheckedMessage): JsonObject {
     metadata: metadata as JsonObject | null,
     attachments: attachments.map(attachmentDigest),
     ...(runPermissions !== undefined && { runPermissions: runPermissions as JsonObject }),
+    ...(deliver !== undefined && deliver !== 'next_step' && { deliver }),
   }
 }
 
@@ -206,6 +247,12 @@ export interface NewMessage {
    * never weaker. The next run does not have them.
    */
   readonly runPermissions?: Permissions
+  /**
+   * What happens while the thread works or has something waiting. `next_step`: it joins the run before its next model call.
+   * `next_turn`: it begins a run of its own, and what is sent behind it waits, too. `preempt`: it goes before everything that waits, the
+   * run ends as `preempted`, and a new one begins with it. `reject`: ThreadBusyError. @default 'next_step'
+   */
+  readonly deliver?: Delivery | 'reject'
   /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
@@ -220,6 +267,7 @@ interface CheckedMessage {
   readonly metadata: Record<string, unknown> | null
   readonly attachments: readonly GivenAttachment[]
   readonly runPermissions?: Permissions
+  readonly deliver?: Delivery | 'reject'
 }
 
 /** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
@@ -233,7 +281,7 @@ export function checkMessage(
     ? messageProblem(message)
     : `Expected a text or a message, got ${typeof message}.`
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments, runPermissions } = message as NewMessage
+  const { id, role, content, silent, metadata, attachments, runPermissions, deliver } = message as NewMessage
   return {
     id: id ?? newId(),
     role: role ?? 'user',
@@ -243,11 +291,12 @@ export function checkMessage(
       metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
     attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
     ...(runPermissions !== undefined && { runPermissions }),
+    ...(deliver !== undefined && { deliver }),
   }
 }
 
 function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
-  const { id, role, content, silent, metadata, attachments, runPermissions } = message
+  const { id, role, content, silent, metadata, attachments, runPermissions, deliver } = message
   if (id !== undefined) {
     const problem = messageIdProblem(id) ?? halfCharacterProblem('a message id', id)
     if (problem !== undefined) return problem
@@ -256,6 +305,9 @@ function messageProblem(message: Readonly<Record<string, unknown>>): string | un
     return `Expected "role" to be "user" or "assistant", got ${JSON.stringify(role) ?? typeof role}.`
   if (silent !== undefined && typeof silent !== 'boolean')
     return `Expected "silent" to be true or false, got ${typeof silent}.`
+  const modes: readonly unknown[] = [undefined, ...DELIVERIES, 'reject']
+  if (!modes.includes(deliver))
+    return `Expected "deliver" to be one of ${modes.slice(1).join(', ')}, got ${JSON.stringify(deliver) ?? typeof deliver}.`
   return contentProblem(content, attachments) ?? metadataProblem(metadata) ?? rulesProblem(runPermissions)
 }
 
