@@ -111,6 +111,24 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '{ ...withInvocations(control, leaving), drained: leaving },\n    control.queue',
   },
   {
+    name: 'a promoted item keeps its place',
+    file: 'src/thread/operations.ts',
+    find: 'const queue = [entry, ...control.queue.filter((other) => other !== entry)]',
+    replace: 'const queue = control.queue',
+  },
+  {
+    name: 'a message for the next turn joins the run',
+    file: 'src/thread/inbox.ts',
+    find: "const begins = run?.began === 'not_yet'",
+    replace: 'const begins = run !== null',
+  },
+  {
+    name: 'a message that preempts goes last',
+    file: 'src/thread/inbox.ts',
+    find: "if (deliveryOfEntry(entry) !== 'preempt') return",
+    replace: 'if (queue.length >= 0) return',
+  },
+  {
     name: 'what came while an activity went on by itself is lost',
     file: 'src/thread/ahead.ts',
     find: 'received.reduce((control, change) => change(control), applyDone(done, now))',

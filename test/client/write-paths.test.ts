@@ -82,7 +82,11 @@ const COMMANDS: readonly Control[] = [
     writes: ['threads', 'events'],
     run: (threads) => threads.create({ agent: 'support', id: 'u' }),
   },
-  { of: ['send'], writes: ['messages'], run: () => thread.send({ id: 'm', content: 'Hello' }) },
+  {
+    of: ['send'],
+    writes: ['messages'],
+    run: () => Promise.all(['m', 'n'].map((id) => thread.send({ id, content: 'Hello' }))),
+  },
   {
     of: ['queueTool'],
     writes: ['messages', 'tool_calls'],
@@ -106,6 +110,12 @@ const COMMANDS: readonly Control[] = [
   },
   { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
   { of: ['stop', 'continue'], writes: ['stops'], run: () => Promise.all([thread.stop(), thread.continue()]) },
+  {
+    // Each waits ten seconds for the workflow. A promotion leaves nothing.
+    of: ['promote', 'cancel'],
+    writes: ['threads', 'messages', 'events'],
+    run: () => Promise.allSettled([thread.promote('m'), thread.cancel('n')]),
+  },
   {
     // Each waits ten seconds for the workflow, for which no worker answers.
     of: ['respond', 'removeQueued', 'terminate'],
@@ -160,7 +170,7 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
   const types = events.flatMap((row) =>
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
-  const told = ['thread.started', 'run.started', 'thread.started', 'queue.changed']
+  const told = ['thread.started', 'run.started', 'thread.started', 'queue.changed', 'queue.changed']
   // A grant was given, and revoked.
   expect(types).toEqual([...told, 'policy.changed', 'policy.changed'])
 })
