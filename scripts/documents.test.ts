@@ -49,6 +49,7 @@ const LATER = [
   'limits',
   'page',
   'read-models',
+  'queue',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]

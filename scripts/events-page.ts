@@ -21,6 +21,7 @@ const FILES = [
   'event-codes',
   'payloads/governance',
   'payloads/sessions',
+  'payloads/queue',
   'status',
   'plan',
   'message',

@@ -11,8 +11,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a new item goes to the head of the queue',
     file: 'src/thread/inbox.ts',
-    find: 'queue: [...control.queue, entry]',
-    replace: 'queue: [entry, ...control.queue]',
+    find: 'return [...queue, entry]',
+    replace: 'return [entry, ...queue]',
   },
   {
     name: 'scheduled effects are not carried',
@@ -77,8 +77,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a run that was stopped goes on',
     file: 'src/thread/run.ts',
-    find: 'return run.stop === null ? null : STOPPED',
-    replace: 'return run.stop === null || run.steps > 0 ? null : STOPPED',
+    find: 'if (run.stop === null) return null',
+    replace: 'if (run.stop === null || run.steps > 0) return null',
   },
   {
     name: 'a workflow reads a clock that no history has',
@@ -95,8 +95,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a snapshot shows what was sent inline',
     file: 'src/thread/snapshot.ts',
-    find: 'return { id: entry.id, kind, queuedAt: entry.queuedAt }',
-    replace: 'return { ...entry, kind }',
+    find: 'return { id: entry.id, kind: kindOf(entry), queuedAt: entry.queuedAt }',
+    replace: 'return { ...entry, kind: kindOf(entry) }',
   },
   {
     name: 'a warning quotes the message that was skipped',
@@ -109,6 +109,24 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/thread/inbox.ts',
     find: 'withInvocations(control, leaving),\n    control.queue',
     replace: '{ ...withInvocations(control, leaving), drained: leaving },\n    control.queue',
+  },
+  {
+    name: 'a promoted item keeps its place',
+    file: 'src/thread/operations.ts',
+    find: 'const queue = [entry, ...control.queue.filter((other) => other !== entry)]',
+    replace: 'const queue = control.queue',
+  },
+  {
+    name: 'a message for the next turn joins the run',
+    file: 'src/thread/inbox.ts',
+    find: "const begins = run?.began === 'not_yet'",
+    replace: 'const begins = run !== null',
+  },
+  {
+    name: 'a message that preempts goes last',
+    file: 'src/thread/inbox.ts',
+    find: "if (deliveryOfEntry(entry) !== 'preempt') return",
+    replace: 'if (queue.length >= 0) return',
   },
   {
     name: 'what came while an activity went on by itself is lost',

@@ -17,6 +17,12 @@ export interface Broken {
 export interface WorldLog {
   /** Messages and tools of each thread in the order in which its workflow took them. */
   readonly accepted: Map<string, string[]>
+  /** When a thread took a message, when a step first named it, and when it was moved last, in order: `thread message`. */
+  readonly taken: Map<string, number>
+  readonly drained: Map<string, number>
+  readonly moved: Map<string, number>
+  /** When a thread took an update. */
+  readonly updated: Map<string, number>
   /** Messages that a thread took and had no room for: `thread message`. */
   readonly crowdedOut: Set<string>
   /** Ids of raw signals that have no row. */
@@ -40,6 +46,7 @@ export class World {
   readonly random: SeededRandom
   readonly log: WorldLog = {
     accepted: new Map(),
+    ...{ taken: new Map(), drained: new Map(), moved: new Map(), updated: new Map() },
     crowdedOut: new Set(),
     strangers: new Set(),
     told: new Map(),
@@ -59,6 +66,8 @@ export class World {
   calm = false
   /** Calls of tools, children and effects that models, tools and hooks may still ask for. */
   budget: number
+  /** Jobs and drains so far, by which their order is noted. */
+  happened = 0
   /** Activities that do more than look for children. */
   work = 0
   #made = 0

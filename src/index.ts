@@ -13,11 +13,14 @@ export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
 export {
   ApprovalForbiddenError,
+  MessageNotFoundError,
   MessageRejectedError,
   NoWorkerError,
+  NotCancelableError,
   NotQueuedError,
   RequestNotFoundError,
   TemporalUnavailableError,
+  ThreadBusyError,
   ThreadConflictError,
   ThreadError,
   ThreadNotFoundError,

@@ -19,7 +19,7 @@ export interface Thread {
   /** Goes into the journals, so that a run says what came which way. */
   readonly way: Way
   send(message: SentMessage): Promise<{ readonly messageId: string }>
-  stop(): Promise<void>
+  stop(): Promise<unknown>
   terminate(options: { readonly reason: string }): Promise<void>
   waitUntilIdle(options: { readonly timeout: number }): Promise<unknown>
   respond(requestId: string, answer: { readonly approved: boolean }): Promise<unknown>

@@ -108,7 +108,7 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   if (operation !== undefined) operation.plan ??= plan.digest
   // An attempt of which nobody heard has drained the step; the workflow may have more for it by now.
   if (!isNew) {
-    deliver(thread, stagedItems(attempt, thread, input.drain))
+    deliver(thread, stagedItems(attempt, thread, input.drain), input.run)
     return { kind: 'held', number, operations: [] }
   }
   if (input.run === 1) starts(attempt, thread)
@@ -116,7 +116,7 @@ function drain(attempt: Attempt, input: CallModelInput, plan: Plan): Drained {
   const ids = stagedItems(attempt, thread, input.drain)
   for (const refused of ids)
     if (world.may(0.02) && thread.messages.get(refused)?.by === 'client') refuse(thread.messages.get(refused))
-  const delivered = deliver(thread, ids)
+  const delivered = deliver(thread, ids, input.run)
   thread.agent = input.agent
   if (input.plan === null && world.may(0.01))
     return { kind: 'answered', answer: missing(attempt, input, thread) }

@@ -14,6 +14,7 @@ const STIMULI: readonly (readonly [number, string, Stimulus])[] = [
   [7, 'queueTool', client.queueTool],
   [5, 'setVariables', client.setVariables],
   [6, 'removeQueued', client.removeQueued],
+  [6, 'promoteQueued', client.promoteQueued],
   [2, 'terminate', client.terminateThread],
   [7, 'stranger', strangeSignal],
   [3, 'strange update', strangeUpdate],

@@ -1,6 +1,6 @@
 /** What clients do to a thread: rows first, then a word to its workflow, and anything may come in between. */
 import { SIGNALS, UPDATES } from '../../src/protocol/messages.js'
-import type { Respond } from '../../src/protocol/messages.js'
+import type { QueuedDelivery, Respond } from '../../src/protocol/messages.js'
 import { isOpen, removeEffect, removeMessage } from '../activities/choices.js'
 import { rejectWaiting, stage } from '../store/messages.js'
 import type { RequestRow, ThreadRow } from '../store/rows.js'
@@ -13,13 +13,17 @@ const AT_ANY_TIME = (): boolean => true
 
 export function* sendMessage(world: World, thread: ThreadRow, id: string): Client {
   if (!isOpen(thread)) return
-  const role = world.random.chance(0.8) ? 'user' : 'assistant'
-  stage(thread, { id, role, by: 'client' })
+  const { random } = world
+  const role = random.chance(0.8) ? 'user' : 'assistant'
+  const chosen = random.pick<QueuedDelivery | undefined>([undefined, undefined, undefined, 'next_turn', 'preempt'])
+  stage(thread, { id, role, by: 'client', ...(chosen !== undefined && { deliver: chosen }) })
   do {
     yield AT_ANY_TIME
     const row = thread.messages.get(id)
     if (row?.status !== 'pending') return
-    if (signal(world, thread.id, SIGNALS.queueMessage, { messageId: id, role }) !== null) {
+    const { deliver } = row
+    const input = { messageId: id, role, ...(deliver !== undefined && { deliver }) }
+    if (signal(world, thread.id, SIGNALS.queueMessage, input) !== null) {
       // T3: what was refused was not accepted.
       if (row.status === 'pending') thread.messages.delete(id)
       return
@@ -79,10 +83,17 @@ export function* respond(world: World, thread: ThreadRow, request: RequestRow): 
 
 type Said = 'accepted' | 'refused' | 'gone'
 
+interface SentUpdate {
+  readonly name: string
+  readonly input: unknown
+  /** Gets the moment at which the workflow took it. */
+  readonly onAccepted?: (at: number) => void
+}
+
 function* update(
   world: World,
   threadId: string,
-  { name, input }: { readonly name: string; readonly input: unknown },
+  { name, input, onAccepted = () => undefined }: SentUpdate,
 ): Generator<() => boolean, Said> {
   const id = world.newId('update')
   const answers: (string | null)[] = []
@@ -92,6 +103,7 @@ function* update(
   yield () => answers.length > 0 || isOver() || !isWaitedFor(world, threadId, id)
   if (answers.length === 0) return 'gone'
   world.saw(answers[0] === null ? `update ${name} accepted` : `update ${name} refused`)
+  if (answers[0] === null) onAccepted(world.log.updated.get(id) ?? 0)
   return answers[0] === null ? 'accepted' : 'refused'
 }
 
@@ -151,6 +163,20 @@ export function* removeQueued(world: World, thread: ThreadRow): Client {
   else if (!removeMessage(thread, id) && !removeEffect(thread, id)) return
   yield AT_ANY_TIME
   yield* update(world, thread.id, { name: UPDATES.removeQueued, input: { id } })
+}
+
+/** What waits is moved before all else: the workflow decides. */
+export function* promoteQueued(world: World, thread: ThreadRow): Client {
+  if (!isOpen(thread)) return
+  const waiting = [
+    ...[...thread.messages.values()].filter(({ status }) => status === 'pending').map(({ id }) => id),
+    ...[...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open').map(({ id }) => id),
+  ]
+  if (waiting.length === 0) return
+  const id = world.random.pick(waiting)
+  yield AT_ANY_TIME
+  const onAccepted = (at: number): void => void world.log.moved.set(`${thread.id} ${id}`, at)
+  yield* update(world, thread.id, { name: UPDATES.promoteQueued, input: { id }, onAccepted })
 }
 
 export function signal(

@@ -1,6 +1,7 @@
 /** T3: what a thread accepted is delivered once, in order, or ended visibly; T9 of what user code queued. */
 import type { World } from '../world.js'
 import { isOfKilled } from './is-of-killed.js'
+import { checkPlaces } from './order-rules.js'
 import type { Resting } from './rest-rules.js'
 
 export function checkMessages(world: World, resting: Resting): void {
@@ -12,14 +13,7 @@ export function checkMessages(world: World, resting: Resting): void {
 function checkOrder(world: World, { thread }: Resting): void {
   // What it queued was in an answer of which the workflow took nothing, and came again behind later messages.
   if (world.log.garbled.has(thread.id)) return world.saw('excused order after a garbled answer')
-  const accepted = world.log.accepted.get(thread.id) ?? []
-  let last = 0
-  for (const id of accepted) {
-    const row = thread.messages.get(id)
-    if (row === undefined || row.position === null) continue
-    if (row.position < last) world.breaks('T3 a message overtakes another one', `${thread.id} ${id}`)
-    last = row.position
-  }
+  checkPlaces(world, thread)
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Command, Job } from '../temporal/command.js'
 import type { Activity, WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
 import { watchContent } from './content-rules.js'
+import { noteOrder } from './order-rules.js'
 
 const STEPS: readonly string[] = [
   ACTIVITIES.callModel,
@@ -43,6 +44,7 @@ export function watchSteps(world: World): void {
   world.onTook = (run, jobs, commands) => {
     checkContent(run, jobs, commands)
     const fresh = accepts(world, run, jobs)
+    noteOrder(world, run, { jobs, commands })
     refuses(world, watched, { run, fresh, commands })
     for (const job of jobs) takes(watched, run, job)
     for (const command of commands) asks(world, run, command)
@@ -156,12 +158,12 @@ function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }:
   for (const message of fresh) if (!held.includes(message)) log.crowdedOut.add(`${id} ${message}`)
 }
 
-function drainOf(input: string): readonly string[] {
+export function drainOf(input: string): readonly string[] {
   const { drain = [] } = JSON.parse(input) as Partial<CallModelInput>
   return drain.map(({ id }) => id)
 }
 
-function messagesOf(job: Job): readonly string[] {
+export function messagesOf(job: Job): readonly string[] {
   if (job.kind === 'activity') {
     const { end } = job
     if (end.kind !== 'answered' || !end.answer.includes('queue_message')) return []

@@ -10,11 +10,12 @@ export function stage(
 }
 
 /** T3: a place for each that has none, in this order; what is unknown, delivered or ended is passed over. */
-export function deliver(thread: ThreadRow, ids: readonly string[]): readonly MessageRow[] {
+export function deliver(thread: ThreadRow, ids: readonly string[], run?: number): readonly MessageRow[] {
   return ids.flatMap((id) => {
     const row = thread.messages.get(id)
     if (row?.status !== 'pending' || row.position !== null) return []
     place(thread, row)
+    if (run !== undefined) row.run = run
     return [row]
   })
 }

@@ -8,6 +8,7 @@ export interface LoggedFact {
 /** The rows of a fake store: what the real one keeps of a thread, without its content. */
 import type { CallOutcome } from '../../src/protocol/activities.js'
 import type { EventScope, EventType } from '../../src/protocol/events.js'
+import type { QueuedDelivery } from '../../src/protocol/messages.js'
 import type { ToolPlan } from '../../src/protocol/plan.js'
 
 export interface MessageRow {
@@ -21,6 +22,9 @@ export interface MessageRow {
   readonly invocations?: readonly string[]
   /** An item without a row of its own. */
   readonly item?: string
+  readonly deliver?: QueuedDelivery
+  /** The run whose step has delivered it. */
+  run?: number
 }
 
 export interface CallRow {

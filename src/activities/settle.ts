@@ -231,9 +231,12 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
   const outcome = end.outcome === 'blocked' ? 'failed' : end.outcome
   const session = await sessionEnd(tx, input, end)
   deleteStops(tx, { threadId, run })
-  await updateRun(tx, { threadId, number: run }, { ended_at: now, reason, outcome, steps, usage, session })
+  // The reason of a stop that came too late is none of the run's.
+  const stays = outcome === 'cancelled' ? {} : { cancel_reason: null }
+  const ended = { ended_at: now, reason, outcome, steps, usage, session, ...stays }
+  await updateRun(tx, { threadId, number: run }, ended)
   const scope = { runId: runIdOf(run) }
-  const ended: Fact = fact(
+  const told: Fact = fact(
     `run.${outcome}`,
     {
       reason,
@@ -243,7 +246,7 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
     },
     scope,
   )
-  await appendEvents(tx, { threadId, events: [ended], now })
+  await appendEvents(tx, { threadId, events: [told], now })
 }
 
 async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): Promise<SessionEnd | null> {

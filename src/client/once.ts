@@ -7,7 +7,12 @@
  * the first answer, whatever has died in between. What follows that transaction, the announcement to the workflow, is repeated
  * with it, and does no harm there.
  */
-import { ThreadConflictError, ThreadTerminatedError } from '../protocol/errors.js'
+import {
+  MessageRejectedError,
+  NotQueuedError,
+  ThreadConflictError,
+  ThreadTerminatedError,
+} from '../protocol/errors.js'
 import { nowMicros } from '../protocol/time.js'
 import type { JsonValue } from '../protocol/values.js'
 import { deleteCommand, findCommand, insertCommand } from '../store/threads/commands.js'
@@ -38,7 +43,11 @@ export async function carryOut<Answer>(context: ClientContext, command: Command<
     await command.announce?.(answer, repeated)
   } catch (error) {
     // It was carried out before the thread closed.
-    if (!repeated || !ThreadTerminatedError.isInstance(error)) throw error
+    if (repeated && ThreadTerminatedError.isInstance(error)) return answer
+    // The workflow has refused it, so that it was not carried out, and may be given again.
+    if (!repeated && (NotQueuedError.isInstance(error) || MessageRejectedError.isInstance(error)))
+      await store.write((tx) => forgetCommand(tx, context, command.threadId))
+    throw error
   }
   return answer
 }

@@ -6,22 +6,20 @@ import type { RunOutput, ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
 import type { Message } from '../protocol/message.js'
 import { MessageRejectedError } from '../protocol/errors.js'
-import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
-import type { Continue, Stop } from '../protocol/messages.js'
+import type { Continue } from '../protocol/messages.js'
 import type { ThreadUsage } from '../protocol/status.js'
 import { halfCharacterProblem } from '../protocol/values.js'
 import type { ViewName } from '../views/views.js'
 import { listMessages } from '../store/messages/transcript.js'
-import { openRun } from '../store/threads/stops.js'
 import type { Answer } from './answers/check-answer.js'
 import { findPendingRequest } from './answers/pending-request.js'
 import type { PendingRequest } from './answers/pending-request.js'
 import { respond } from './answers/respond.js'
 import type { Answered } from './answers/respond.js'
 import { setVariables } from './answers/set-variables.js'
-import { requireThread, requireOpenThread, storeStopNews } from './client-context.js'
+import { requireThread, requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import type { FollowEvents } from './events/follow-events.js'
@@ -45,13 +43,16 @@ import { readTree } from './lists/thread-tree.js'
 import type { ThreadTree } from './lists/thread-tree.js'
 import { readUsage } from './lists/thread-usage.js'
 import type { UsageOptions } from './lists/thread-usage.js'
-import { queueTool, removeQueued } from './messages/queue-tool.js'
+import { cancelMessage, stopThread } from './messages/interrupt.js'
+import type { Cancelled, Stopped, StopOptions } from './messages/interrupt.js'
+import { queueTool } from './messages/queue-tool.js'
+import { promoteQueued, removeQueued } from './messages/queued-items.js'
 import { readCall } from './messages/read-call.js'
 import type { ToolCallRead } from './messages/read-call.js'
 import { readMessage } from './messages/read-message.js'
 import type { MessageRead } from './messages/read-message.js'
 import { sendMessage } from './messages/send-message.js'
-import type { NewMessage } from './messages/send-message.js'
+import type { NewMessage, SentMessage } from './messages/send-message.js'
 import { carryOut } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
@@ -91,9 +92,10 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   once(key: string): ThreadHandle<R>
   /**
    * The message is accepted when this returns: it is kept and delivered once, even while no worker runs.
-   * @throws MessageRejectedError, ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError, TemporalUnavailableError
+   * @throws MessageRejectedError, ThreadConflictError, ThreadTerminatedError, ThreadNotFoundError, TemporalUnavailableError;
+   * ThreadBusyError for one with `deliver: 'reject'`: nothing is stored then
    */
-  send(message: string | NewMessage): Promise<{ messageId: string }>
+  send(message: string | NewMessage): Promise<SentMessage>
   /**
    * Queues the call of a tool that no model has requested: the arguments are parsed, and the model sees call and result.
    * The same id and arguments again are one call. @throws what `send` throws
@@ -116,6 +118,12 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * within 10 s: it is removed all the same, call it again
    */
   removeQueued(id: string): Promise<void>
+  /**
+   * Moves a message or queued tool of `snapshot().queue` before everything that waits there.
+   * @throws NotQueuedError for an item that is unknown, was removed, or is delivered, also by a step that is taking it; NoWorkerError
+   * when no worker takes it within 10 s
+   */
+  promote(id: string): Promise<void>
   /** Reads a request that waits for its answer, from the store. @throws RequestNotFoundError */
   request(requestId: string): Promise<PendingRequest>
   /**
@@ -125,9 +133,16 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   setEnv(values: Readonly<Record<string, string>>): Promise<void>
   /**
    * Ends the run, or only the run of that id, and parks the thread until a user message or `continue`. Subagents that it waits
-   * for are stopped too, unless `children` is false: then their results arrive as messages.
+   * for are stopped too, unless `children` is false: then their results arrive as messages. The answer says what was open: a run
+   * may still end by itself before the stop reaches it.
    */
-  stop(options?: StopOptions): Promise<void>
+  stop(options?: StopOptions): Promise<Stopped>
+  /**
+   * Ends what was sent. A queued message is removed; the run of a delivered one is stopped, and the thread goes on with what waits.
+   * `reason`: as of `stop`, kept with the run.
+   * @throws MessageNotFoundError; NotCancelableError for a message that has ended, which says how
+   */
+  cancel(messageId: string, options?: { readonly reason?: string }): Promise<Cancelled>
   continue(): Promise<void>
   /**
    * Refuses everything from now on, ends what is in flight and closes the thread and its children. Repeating it does no
@@ -193,32 +208,6 @@ export interface RespondOptions {
   readonly caller?: Caller
 }
 
-export interface StopOptions {
-  readonly runId?: string
-  /** @default true */
-  readonly children?: boolean
-}
-
-/** Signals the workflow, which decides what the stop means, then tells the activity in flight. */
-async function stopThread(context: ClientContext, threadId: string, options: StopOptions): Promise<void> {
-  const { runId, children } = options
-  const stop = { ...(runId !== undefined && { runId }), ...(children !== undefined && { children }) }
-  await carryOut(context, {
-    ...{ threadId, name: 'stop', content: stop },
-    store: async (tx) => {
-      await requireOpenThread(tx, threadId)
-      // Before the signal: a run that begins later may be one that the workflow does not stop.
-      return { run: await openRun(tx, threadId), commandId: randomUUID() }
-    },
-    announce: async ({ run, commandId }, repeated) => {
-      const input: Stop = { ...stop, commandId }
-      await signalThread(context, threadId, { name: SIGNALS.stop, input })
-      if (!repeated && run !== null && (runId === undefined || runId === runIdOf(run)))
-        await storeStopNews(context, { threadId, run })
-    },
-  })
-}
-
 /** Signals the workflow, which takes a repetition for the same command. */
 async function continueThread(context: ClientContext, threadId: string): Promise<void> {
   await carryOut(context, {
@@ -258,7 +247,9 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     request: (requestId) => findPendingRequest(context, { threadId, requestId }),
     removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),
+    promote: (id) => promoteQueued(context, threadId, id),
     stop: (options = {}) => stopThread(context, threadId, options),
+    cancel: (messageId, { reason } = {}) => cancelMessage(context, threadId, { messageId, reason }),
     continue: () => continueThread(context, threadId),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,

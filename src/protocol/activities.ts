@@ -97,6 +97,10 @@ export interface CallModelInput extends StepInput {
   /** The other side ended its turn without text, so a neutral silent line takes the place of its message. */
   readonly wordless: boolean
   readonly drain: readonly DrainItem[]
+  /** The number of items that wait behind those of the drain. @default 0 */
+  readonly waiting?: number
+  /** Ids of drained items that only asked for a step, and have no message. @default none */
+  readonly asking?: readonly string[]
   /** Present while the thread's row may be missing: a thread that Temporal's command line started has none. */
   readonly start: ThreadStart | null
   readonly createdAt: Millis
@@ -132,6 +136,8 @@ export type AheadRun = readonly [
     readonly repeatedError?: { readonly digest: string; readonly count: number }
     /** The prompt of the other side has been active, too. */
     readonly otherActive?: true
+    /** The number of items whose ids the thread has made; left out: none. */
+    readonly items?: number
   },
 ]
 

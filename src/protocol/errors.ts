@@ -4,6 +4,9 @@ type ThreadErrorCode =
   | 'thread_conflict'
   | 'thread_terminated'
   | 'message_rejected'
+  | 'thread_busy'
+  | 'message_not_found'
+  | 'not_cancelable'
   | 'request_not_found'
   | 'not_queued'
   | 'no_worker'
@@ -103,6 +106,21 @@ export class MessageRejectedError extends ThreadError {
   }
 }
 
+/** The thread works or has something waiting, and the message was to be delivered only to one that has not. Nothing was stored. */
+export class ThreadBusyError extends ThreadError {
+  constructor(threadId: string) {
+    super(
+      'thread_busy',
+      threadId,
+      `Expected thread "${threadId}" to be idle for a message with deliver "reject", got one with a run or items that wait: send it later, or with another "deliver".`,
+    )
+  }
+
+  static override isInstance(error: unknown): error is ThreadBusyError {
+    return hasCode(error, 'thread_busy')
+  }
+}
+
 interface MissingRequest {
   readonly id: string
   /** The actual state, as the end of a sentence. */
@@ -185,10 +203,59 @@ export class NotQueuedError extends ThreadError {
   }
 }
 
-/** The input that waits in the store for a worker. */
-export type Kept = 'answer' | 'removal'
+/** The thread has no message of this id: it was never sent, or was deleted from the transcript. */
+export class MessageNotFoundError extends ThreadError {
+  readonly messageId: string
 
-/** No worker took the input in time. It is kept in the store, and it is safe to repeat the call. */
+  constructor(threadId: string, messageId: string) {
+    super(
+      'message_not_found',
+      threadId,
+      `Expected a message "${messageId}" of thread "${threadId}", got none: check the id that \`send\` returned.`,
+    )
+    this.messageId = messageId
+  }
+
+  static override isInstance(error: unknown): error is MessageNotFoundError {
+    return hasCode(error, 'message_not_found')
+  }
+}
+
+interface NotCancelable {
+  readonly messageId: string
+  /** How it ended, as the end of a sentence. */
+  readonly end: string
+}
+
+/** What was sent has ended already, so that there is nothing to cancel. */
+export class NotCancelableError extends ThreadError {
+  readonly messageId: string
+
+  constructor(threadId: string, { messageId, end }: NotCancelable) {
+    super(
+      'not_cancelable',
+      threadId,
+      `Expected a message "${messageId}" of thread "${threadId}" that waits or is being worked at, got ${end}.`,
+    )
+    this.messageId = messageId
+  }
+
+  static override isInstance(error: unknown): error is NotCancelableError {
+    return hasCode(error, 'not_cancelable')
+  }
+}
+
+/** The input that waits for a worker: an answer and a removal are kept in the store, a promotion is not. */
+export type Kept = 'answer' | 'removal' | 'promotion'
+
+const AGAIN: Readonly<Record<Kept, string>> = {
+  answer:
+    'The answer is kept: start a worker. If the thread does not go on then, give the same answer again.',
+  removal: 'The removal is kept: start a worker. If the thread does not go on then, remove it again.',
+  promotion: 'Start a worker, then promote it again.',
+}
+
+/** No worker took the input in time. It is safe to repeat the call. */
 export class NoWorkerError extends ThreadError {
   readonly taskQueue: string
 
@@ -197,11 +264,10 @@ export class NoWorkerError extends ThreadError {
     { taskQueue, kept }: { readonly taskQueue: string; readonly kept: Kept },
     cause?: unknown,
   ) {
-    const again = kept === 'answer' ? 'give the same answer' : 'remove it'
     super(
       'no_worker',
       threadId,
-      `Expected a worker on task queue "${taskQueue}" to take the ${kept}, got none in time. The ${kept} is kept: start a worker. If the thread does not go on then, ${again} again.`,
+      `Expected a worker on task queue "${taskQueue}" to take the ${kept}, got none in time. ${AGAIN[kept]}`,
       cause,
     )
     this.taskQueue = taskQueue

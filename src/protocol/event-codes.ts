@@ -394,6 +394,10 @@ export interface JoinedPayloads {
     /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
     readonly status: string | null
   }
+  'run.cancelled': {
+    /** Why it was stopped, as the one who stopped it said; null if nobody did. */
+    readonly cancelReason: string | null
+  }
   'message.created': JoinedMessage
   'message.updated': JoinedMessage
   'queue.changed': {

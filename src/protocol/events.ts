@@ -41,6 +41,7 @@ import type {
   ToolCatalog,
 } from './payloads/governance.js'
 import type { SessionUpdated } from './payloads/sessions.js'
+import type { QueueChange } from './payloads/queue.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -146,11 +147,8 @@ export interface EventPayloads {
     /** The name of the phase, such as `call_model`. */
     readonly name: string
   }
-  /** An item joined the queue, or was removed from it. */
-  'queue.changed': {
-    /** The number of items that waited when the event was written. */
-    readonly waiting: number
-  }
+  /** Items joined the queue, left it or were moved. Changes of a moment may be one event, with all ids. */
+  'queue.changed': QueueChange
   /** Which tools are offered. It stands once in a run, before the request of its first step. Later steps may offer others, by their prompt and variables: `context.resolved` counts them. */
   'tool.catalog.resolved': ToolCatalog
   /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */

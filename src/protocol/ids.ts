@@ -7,6 +7,11 @@ export function runIdOf(run: number): string {
   return `run_${run}`
 }
 
+/** The number of a run by its id. */
+export function runNumberOf(runId: string): number {
+  return Number(runId.slice('run_'.length))
+}
+
 export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }

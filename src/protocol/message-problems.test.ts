@@ -6,7 +6,7 @@ import {
   messageIdProblem,
   queueMessageProblem,
   queueToolProblem,
-  removeQueuedProblem,
+  queuedItemProblem,
   respondProblem,
   setEnvProblem,
   stopProblem,
@@ -163,7 +163,7 @@ test.each([[undefined], [null], [{}], [{ runId: 'run_1' }], [{ children: false }
 test.each([[UNDECODABLE], ['run_1'], [[]], [{ runId: 1 }], [{ children: 'no' }]])(
   'T10 the stop %j is refused',
   (input) => {
-    expect(stopProblem(input)).toContain('Expected no input or { runId, children }')
+    expect(stopProblem(input)).toContain('Expected no input or { runId, children,')
   },
 )
 
@@ -265,7 +265,7 @@ test('T5 no sentence repeats what came', () => {
     queueToolProblem,
     setEnvProblem,
     respondProblem,
-    removeQueuedProblem,
+    queuedItemProblem,
   ]
   for (const problem of problems)
     for (const input of inputs) expect(String(problem(input))).not.toContain(secret)

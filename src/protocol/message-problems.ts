@@ -5,7 +5,7 @@
 
 import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
-import { OUR_IDS } from './messages.js'
+import { DELIVERIES, OUR_IDS } from './messages.js'
 import type { ReopenedThread } from './messages.js'
 import type { OutboundOperation } from './operations.js'
 import { isName, isObject, utf8Length } from './values.js'
@@ -76,11 +76,13 @@ function threadLimitsProblem(limits: unknown): string | undefined {
 /** Explains what is wrong with the input of a `queueMessage` signal; undefined if it is valid. */
 export function queueMessageProblem(message: unknown): string | undefined {
   if (!isObject(message)) return `Expected { messageId } or { content }, got ${describe(message)}.`
-  const { messageId, content, role, invocation } = message
+  const { messageId, content, role, invocation, deliver } = message
   if (role !== undefined && role !== 'user' && role !== 'assistant')
     return `Expected "role" to be "user" or "assistant", got ${describe(role)}.`
   if (invocation !== undefined && !isCallId(invocation))
     return `Expected "invocation" to be the id of a call, got ${describe(invocation)}.`
+  if (deliver !== undefined && !DELIVERIES.some((known) => known === deliver))
+    return `Expected "deliver" to be one of ${DELIVERIES.join(', ')}, got ${describe(deliver)}.`
   if (messageId !== undefined) return messageIdProblem(messageId)
   if (typeof content !== 'string' || content.length === 0)
     return `Expected "messageId" or a "content" that is not empty, got ${describe(content)}.`
@@ -98,14 +100,19 @@ export function messageIdProblem(id: unknown): string | undefined {
   return `Expected a message id of 1 to ${LIMITS.messageIdLength} bytes, got ${describe(id)}.`
 }
 
+/** As many rows as wait at most. */
+const MOST_REMOVED = 4 * LIMITS.queuedItems
+
 /** Explains what is wrong with the input of a `stop` signal; undefined if it is valid. */
 export function stopProblem(stop: unknown): string | undefined {
   if (stop === undefined || stop === null) return undefined
   if (isObject(stop) && !('undecodable' in stop)) {
-    const { runId, children } = stop
-    if (isTypeOrMissing(runId, 'string') && isTypeOrMissing(children, 'boolean')) return undefined
+    const { runId, children, parks, removed = [] } = stop
+    const areFlags = isTypeOrMissing(children, 'boolean') && isTypeOrMissing(parks, 'boolean')
+    if (isTypeOrMissing(runId, 'string') && areFlags && isListOf(removed, MOST_REMOVED, isName))
+      return undefined
   }
-  return `Expected no input or { runId, children }, got ${describe(stop)}.`
+  return `Expected no input or { runId, children, parks, removed }, got ${describe(stop)}.`
 }
 
 /** Explains what is wrong with the input of a `queueTool` signal; undefined if it is valid. */
@@ -136,8 +143,8 @@ export function respondProblem(answer: unknown): string | undefined {
   return 'Expected one of "approved", true or false, "names", a list of names, and "result", true.'
 }
 
-/** Explains what is wrong with the input of a `removeQueued` update; undefined if it is valid. */
-export function removeQueuedProblem(input: unknown): string | undefined {
+/** Explains what is wrong with the input of an update that names an item of the queue; undefined if it is valid. */
+export function queuedItemProblem(input: unknown): string | undefined {
   if (isObject(input) && typeof input['id'] === 'string' && input['id'].length > 0) return undefined
   return `Expected { id }, the id of an item of the queue, got ${describe(input)}.`
 }

@@ -17,7 +17,22 @@ export const SIGNALS = {
   operations: 'operations',
 } as const
 
-export const UPDATES = { respond: 'respond', removeQueued: 'removeQueued' } as const
+export const UPDATES = {
+  respond: 'respond',
+  removeQueued: 'removeQueued',
+  promoteQueued: 'promoteQueued',
+} as const
+
+/**
+ * How a message enters a thread that works. `next_step`: it joins the run before its next model call. `next_turn`: it begins a run of
+ * its own; what is behind it waits, too. `preempt`: it goes before everything that waits, the run ends, and a new one begins with it.
+ */
+export const DELIVERIES = ['next_step', 'next_turn', 'preempt'] as const
+
+export type Delivery = (typeof DELIVERIES)[number]
+
+/** The one that an item of the queue does not name is the usual one. */
+export type QueuedDelivery = Exclude<Delivery, 'next_step'>
 
 export const QUERIES = { snapshot: 'snapshot' } as const
 
@@ -130,8 +145,15 @@ export type QueueMessage =
       readonly from?: 'parent' | 'child' | 'tool'
       /** The parent's call to which the message belongs; the child's next report answers it. */
       readonly invocation?: string
+      /** @default 'next_step' */
+      readonly deliver?: Delivery
     }
-  | { readonly content: string; readonly role?: 'user' | 'assistant'; readonly silent?: boolean }
+  | {
+      readonly content: string
+      readonly role?: 'user' | 'assistant'
+      readonly silent?: boolean
+      readonly deliver?: Delivery
+    }
 
 /** Without input it stops the current run; with the id of another run it does nothing. */
 export interface Stop {
@@ -140,6 +162,10 @@ export interface Stop {
   readonly runId?: string
   /** `false`: a child for which a call waits continues, and its report becomes an item of the queue. @default true */
   readonly children?: boolean
+  /** `false`: the thread goes on with what waits. @default true */
+  readonly parks?: boolean
+  /** Items whose rows are removed: they leave the queue before the stop counts. @default none */
+  readonly removed?: readonly string[]
 }
 
 /** A signal that may be left without an input. */
@@ -173,6 +199,13 @@ export type Respond =
  */
 export interface RemoveQueued {
   readonly id: string
+}
+
+/** Moves a message or tool before everything that waits, unless a step is taking it. */
+export interface PromoteQueued {
+  readonly id: string
+  /** As of a stop. */
+  readonly commandId?: string
 }
 
 /** Child to parent; its content is in the store before this is sent (T2). */

@@ -1,3 +1,4 @@
+import type { ItemKind } from './payloads/queue.js'
 import type { Side } from './plan.js'
 import type { Micros, Millis } from './time.js'
 
@@ -44,6 +45,8 @@ export type StopReason =
   | 'definition_missing'
   | 'blocked'
   | 'stopped'
+  /** A message that was sent to preempt it ended it. */
+  | 'preempted'
   | 'terminated'
   /** An operator closed the thread in Temporal, and it was reopened. */
   | 'lost'
@@ -60,10 +63,12 @@ const COMPLETED: ReadonlySet<StopReason> = new Set([
   'nothing_to_do',
 ])
 
-/** A run ends `completed` for these reasons, `cancelled` for a stop or terminate, `failed` for all others. */
+const CANCELLED: ReadonlySet<StopReason> = new Set(['stopped', 'preempted', 'terminated'])
+
+/** A run ends `completed` or `cancelled` for these reasons, and `failed` for all others. */
 export function runOutcome(reason: StopReason): RunOutcome {
   if (COMPLETED.has(reason)) return 'completed'
-  return reason === 'stopped' || reason === 'terminated' ? 'cancelled' : 'failed'
+  return CANCELLED.has(reason) ? 'cancelled' : 'failed'
 }
 
 /** The answer of the `snapshot` query: control state only; the client adds texts from the store. */
@@ -107,7 +112,7 @@ export interface RunSnapshot<At = Micros> {
 
 export interface QueuedItem<At = Micros> {
   readonly id: string
-  readonly kind: 'message' | 'tool' | 'effect' | 'report' | 'variables' | 'continue'
+  readonly kind: ItemKind
   readonly queuedAt: At
 }
 

@@ -90,7 +90,9 @@ const BODY = {
   415: json('The body is of another type.', problem),
 } as const
 
-const CLOSED = { 409: json('The thread is closed, or has something else under that name.', problem) } as const
+const CLOSED = {
+  409: json('The thread is closed or busy, or has something else under that name.', problem),
+} as const
 
 export const refusals = { ...ALWAYS, ...BAD }
 
@@ -133,6 +135,10 @@ export const givenMessage = z.strictObject({
     .boolean()
     .optional()
     .openapi({ description: "In the model's context, hidden from the user's transcript." }),
+  deliver: z.enum(['next_step', 'next_turn', 'preempt', 'reject']).optional().openapi({
+    description:
+      'Into a thread that works: it joins the run (the default), begins a run of its own, ends the run and begins a new one, or is refused with 409.',
+  }),
   metadata: fields.optional(),
   runPermissions: rules.optional().openapi({
     description:

@@ -132,6 +132,8 @@ interface MessagesTable {
   run_permissions: string | null
   /** The hook that refused the message; null: none did. */
   refused_by: string | null
+  /** `next_turn` or `preempt`; null: it joins the run that is under way. */
+  deliver: string | null
 }
 
 interface ToolCallsTable {
@@ -209,6 +211,8 @@ interface RunsTable {
   usage: string | null
   /** JSON `{ outcome, message, attachments }` of a session end. */
   session: string | null
+  /** Why it was stopped, for people; null: no reason was given, or it ended by itself. */
+  cancel_reason: string | null
   /** JSON: the newest answer that fitted the output of the agent; it is the run's if the run ends with it. */
   output: string | null
   error: string | null

@@ -14,7 +14,14 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import type { Plan } from '../protocol/plan.js'
 import { runOutcome } from '../protocol/status.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { switchAgent, listRemainingPhases, sideCompletedFact, leaveTurn, withFacts } from './facts.js'
+import {
+  switchAgent,
+  listRemainingPhases,
+  sideCompletedFact,
+  leaveTurn,
+  withFacts,
+  withQueueChange,
+} from './facts.js'
 import { removeItems } from './inbox.js'
 import { beginStep, createRun, endRun, endingOf, leaveStep, restartTurn } from './run.js'
 import type { Ending, Run, Step } from './run.js'
@@ -113,7 +120,8 @@ function beginTool(control: ThreadControl, run: Run): ThreadControl {
     handOff: null,
     forcedTurn: null,
   }
-  return { ...removeItems(control, [first]), run: beginStep(run, step) }
+  const taken = withQueueChange(removeItems(control, [first]), { taken: [id] })
+  return { ...taken, run: beginStep(run, step) }
 }
 
 /** The stop conditions judge only steps. A handoff or forced turn that a queued tool requested takes effect without them. */

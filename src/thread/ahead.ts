@@ -44,7 +44,7 @@ import { taskQueueOf } from './snapshot.js'
  * The version of all that decides in this folder. It grows with each change by which the same answers lead to other actions or
  * other inputs: a worker of another version does one action at a time then.
  */
-export const RULES = 1
+export const RULES = 2
 
 /** In the place of an answer: the last action has begun, and the workflow asks for it again. */
 export const NO_ANSWER = { type: 'no_answer' } as const
@@ -102,7 +102,7 @@ function otherSide(side: Side): Side {
   return side === 'a' ? 'b' : 'a'
 }
 
-function packRun(run: Run, { activated }: ThreadControl, other: Side): AheadRun {
+function packRun(run: Run, { activated, itemsNumbered }: ThreadControl, other: Side): AheadRun {
   const { side, sideSteps, sessionTurns, turn, usage, toolSteps, truncatedAnswers, repeatedError } = run
   const number = turn.kind === 'starting' ? (turn.wordless ? 1 : 0) : turn.hasText ? 3 : 2
   const { inputTokens, outputTokens, cachedInputTokens, cost } = usage
@@ -112,6 +112,7 @@ function packRun(run: Run, { activated }: ThreadControl, other: Side): AheadRun 
     ...(truncatedAnswers !== undefined && { truncatedAnswers }),
     ...(repeatedError !== null && { repeatedError }),
     ...(activated.includes(other) && { otherActive: true as const }),
+    ...(itemsNumbered > 0 && { items: itemsNumbered }),
   }
   const spent = [inputTokens, outputTokens, cachedInputTokens, cost] as const
   const usual = [side, [sideSteps.a, sideSteps.b], sessionTurns, number, spent] as const
@@ -129,6 +130,7 @@ export function controlAhead(input: CallModelInput, ahead: Ahead, plan: Plan | n
     registered: input.start === null,
     runs: number,
     settles: ahead.settles,
+    itemsNumbered: rare?.items ?? 0,
     activated: [
       ...(activated ? [side] : []),
       ...(rare?.otherActive === true ? [otherSide(side)] : []),

@@ -10,7 +10,7 @@
 import type { InlineMessage, UnansweredFacts } from '../protocol/activities.js'
 import type { ClosedChild, ThreadClose } from '../protocol/end-activities.js'
 import type { Fact } from '../protocol/facts.js'
-import type { ChildReport, ThreadStart } from '../protocol/messages.js'
+import type { ChildReport, QueuedDelivery, ThreadStart } from '../protocol/messages.js'
 import type { OutboundOperation } from '../protocol/operations.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import type { LastRun, PendingItem, ScheduledItem, PreparedChild } from '../protocol/status.js'
@@ -80,6 +80,8 @@ export type QueueEntry =
       readonly inline?: InlineMessage
       /** The parent's call that it belongs to. */
       readonly invocation?: string
+      /** Left out: it joins the run that is under way. */
+      readonly deliver?: QueuedDelivery
     }
   | { readonly kind: 'group'; readonly id: string; readonly queuedAt: Millis }
   | { readonly kind: 'report'; readonly id: string; readonly queuedAt: Millis }

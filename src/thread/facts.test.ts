@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { idleControl } from '../../test/support/control-states.js'
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -9,6 +9,7 @@ import {
   hasStored,
   keepUnansweredFacts,
   withFacts,
+  withQueueChange,
   withWarning,
 } from './facts.js'
 
@@ -20,11 +21,41 @@ test('facts wait in the order in which they were decided', () => {
   expect(withFacts(createControl(2), stepFact(2)).facts).toEqual([stepFact(0), stepFact(1), stepFact(2)])
 })
 
-test('of the lengths of the queue only the last one waits', () => {
-  const changed = (waiting: number) => fact('queue.changed', { waiting })
-  const control = withFacts(withFacts(createControl(LIMITS.waitingFacts - 1), changed(1)), changed(2))
-  expect(control.facts.at(-1)).toEqual(changed(2))
-  expect(control.factsDropped).toBe(0)
+describe('changes of the queue', () => {
+  const added = (...ids: readonly string[]) => ids.map((id) => ({ id, kind: 'message' }) as const)
+
+  test('changes that wait for the same activity are one fact with all ids', () => {
+    const first = withQueueChange(createControl(LIMITS.waitingFacts - 1), { added: added('a') })
+    const control = withQueueChange(withQueueChange(first, { promoted: ['a'] }), {
+      added: added('b'),
+      taken: ['a'],
+    })
+    const payload = { waiting: 0, added: added('a', 'b'), taken: ['a'], promoted: ['a'] }
+    expect(control.facts.at(-1)).toEqual(fact('queue.changed', payload))
+    expect(control).toMatchObject({ factsDropped: 0, facts: { length: LIMITS.waitingFacts } })
+  })
+
+  test('what was stored is not told again by a fact that has grown since', () => {
+    const sent = withQueueChange(idleControl(), { added: added('a'), taken: ['x'] })
+    const grown = withQueueChange(withQueueChange(sent, { added: added('b') }), { removed: ['a'] })
+    const left = fact('queue.changed', { waiting: 0, added: added('b'), removed: ['a'] })
+    expect(forgetSentFacts(grown, sent).facts).toEqual([left])
+    expect(forgetSentFacts(sent, sent).facts).toEqual([])
+    const kept = keepUnansweredFacts(grown, sent, 5)
+    expect(kept.unansweredFacts).toEqual([{ now: 5, facts: sent.facts }])
+    expect(kept.facts).toEqual([left])
+  })
+
+  test('T10 ids that do not fit are counted', () => {
+    const id = 'x'.repeat(LIMITS.waitingFactBytes / 4)
+    const sent = withQueueChange(idleControl(), { added: added(id, id, id) })
+    const grown = withQueueChange(withQueueChange(sent, { added: added(id) }), { taken: ['a'] })
+    expect(grown).toMatchObject({ facts: [{ payload: { waiting: 0, unlisted: 4, taken: ['a'] } }] })
+    expect(grown.factsDropped).toBe(0)
+    expect(forgetSentFacts(grown, sent)).toMatchObject({
+      facts: [{ payload: { waiting: 0, unlisted: 1, taken: ['a'] } }],
+    })
+  })
 })
 
 test('beyond a hundred facts are counted only', () => {

@@ -14,6 +14,7 @@ import { fact, phaseFact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
 import { runIdOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
+import type { QueueChange } from '../protocol/payloads/queue.js'
 import type { Side } from '../protocol/plan.js'
 import type { Millis } from '../protocol/time.js'
 import { utf8Length } from '../protocol/values.js'
@@ -23,15 +24,69 @@ import type { Step } from './run.js'
 
 /** Keeps facts for the next activity; beyond the bounds they are counted only. */
 export function withFacts(control: ThreadControl, ...facts: readonly Fact[]): ThreadControl {
-  const kept = facts.some(isQueueChange)
-    ? control.facts.filter((fact) => !isQueueChange(fact))
-    : control.facts
-  const waiting = [...control.unansweredFacts.flatMap((sent) => sent.facts), ...kept]
+  const waiting = [...control.unansweredFacts.flatMap((sent) => sent.facts), ...control.facts]
   const fitting = facts.filter((_fact, index) => fits([...waiting, ...facts.slice(0, index + 1)]))
   return {
     ...control,
-    facts: [...kept, ...fitting],
+    facts: [...control.facts, ...fitting],
     factsDropped: control.factsDropped + facts.length - fitting.length,
+  }
+}
+
+/** What happens to the queue, beside the number of items that wait then. */
+type QueueNews = Omit<QueueChange, 'waiting' | 'unlisted'>
+
+/**
+ * Keeps what happened to the queue. Changes that wait for the same activity are one fact; where their ids do not fit, it has their
+ * number.
+ */
+export function withQueueChange(control: ThreadControl, news: QueueNews): ThreadControl {
+  const earlier = control.facts.find(isQueueChange)
+  const others = { ...control, facts: control.facts.filter((fact) => fact !== earlier) }
+  const change = { waiting: control.queue.length, ...news }
+  const merged = earlier === undefined ? change : mergeQueueChanges(earlier.payload, change)
+  const told = withFacts(others, fact('queue.changed', merged))
+  if (told.factsDropped === control.factsDropped) return told
+  const { waiting } = merged
+  return withFacts(others, fact('queue.changed', { waiting, unlisted: countChanges(merged) }))
+}
+
+/** The lists of a change of the queue. */
+const LISTS = ['added', 'taken', 'removed', 'promoted'] as const
+
+function mergeQueueChanges(earlier: QueueChange, later: QueueChange): QueueChange {
+  const unlisted = (earlier.unlisted ?? 0) + (later.unlisted ?? 0)
+  const merged = LISTS.flatMap((list) => {
+    const both = [...(earlier[list] ?? []), ...(later[list] ?? [])]
+    return both.length === 0 ? [] : [[list, both] as const]
+  })
+  return {
+    waiting: later.waiting,
+    ...Object.fromEntries(merged),
+    ...(unlisted > 0 && { unlisted }),
+  }
+}
+
+function countChanges(change: QueueChange): number {
+  return LISTS.reduce((sum, list) => sum + (change[list]?.length ?? 0), change.unlisted ?? 0)
+}
+
+/** The rest of a merged change whose first part was stored; null: that was all of it. */
+function withoutStored(change: QueueChange, stored: QueueChange): QueueChange | null {
+  const left = countChanges(change) - countChanges(stored)
+  if (left === 0) return null
+  // Its ids did not fit any more, and are all in its number.
+  const isShortened = (change.unlisted ?? 0) > (stored.unlisted ?? 0)
+  const rest = LISTS.flatMap((list) => {
+    const all = change[list] ?? []
+    const ids = isShortened ? all : all.slice(stored[list]?.length ?? 0)
+    return ids.length === 0 ? [] : [[list, ids] as const]
+  })
+  const listed = rest.reduce((sum, [, ids]) => sum + ids.length, 0)
+  return {
+    waiting: change.waiting,
+    ...Object.fromEntries(rest),
+    ...(left > listed && { unlisted: left - listed }),
   }
 }
 
@@ -40,9 +95,8 @@ function fits(facts: readonly Fact[]): boolean {
   return utf8Length(JSON.stringify(facts)) <= LIMITS.waitingFactBytes
 }
 
-/** Only the last length of the queue is news. */
-function isQueueChange({ type }: Fact): boolean {
-  return type === 'queue.changed'
+function isQueueChange(fact: Fact): fact is Fact<'queue.changed'> {
+  return fact.type === 'queue.changed'
 }
 
 /** What the next activity stores. */
@@ -67,12 +121,20 @@ export function hasStored(answer: { readonly type: string; readonly storedNothin
 export function forgetSentFacts(control: ThreadControl, sent: ThreadControl): ThreadControl {
   const stored = new Set(sent.facts)
   const answered = new Set(sent.unansweredFacts)
+  const storedChange = sent.facts.find(isQueueChange)
   return {
     ...control,
-    facts: control.facts.filter((fact) => !stored.has(fact)),
+    facts: control.facts.filter((fact) => !stored.has(fact)).flatMap((kept) => restOf(kept, storedChange)),
     factsDropped: control.factsDropped - sent.factsDropped,
     unansweredFacts: control.unansweredFacts.filter((earlier) => !answered.has(earlier)),
   }
+}
+
+/** What is left of a fact: a change of the queue may have grown since it was sent. */
+function restOf(kept: Fact, stored: Fact<'queue.changed'> | undefined): readonly Fact[] {
+  if (stored === undefined || !isQueueChange(kept)) return [kept]
+  const rest = withoutStored(kept.payload, stored.payload)
+  return rest === null ? [] : [fact('queue.changed', rest)]
 }
 
 /** Keeps the facts of an activity that was sent at this time, in this state, and gave no answer. */

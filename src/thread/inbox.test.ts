@@ -54,7 +54,7 @@ describe('messages', () => {
 
   test('a queued message is told by its count', () => {
     expect(accept(idleControl(), { messageId: 'a' }).facts).toEqual([
-      { type: 'queue.changed', payload: { waiting: 1 } },
+      { type: 'queue.changed', payload: { waiting: 1, added: [{ id: 'a', kind: 'message' }] } },
     ])
   })
 

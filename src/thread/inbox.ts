@@ -3,7 +3,8 @@
  *
  * It owns: the handlers of signals, the order and the bounds of the queue, and the calls of the parent that this thread
  * answers for. It does not own: rows of messages (the store), and who takes an item (`next-action.ts`).
- * Invariants: accepted items keep their order (T3). What is malformed is recorded and skipped (T10). A call of the parent
+ * Invariants: accepted items keep their order (T3), unless a recorded command moves one: a promotion, or a message that preempts.
+ * A message for the next turn, and what is behind it, waits for the end of the run. What is malformed is recorded and skipped (T10). A call of the parent
  * whose message leaves the queue, in whatever way, is remembered until a report names it (T7). Handlers are synchronous.
  */
 import { fact } from '../protocol/facts.js'
@@ -16,12 +17,13 @@ import {
   stopProblem,
 } from '../protocol/message-problems.js'
 import { OUR_IDS } from '../protocol/messages.js'
-import type { QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
+import type { QueuedDelivery, QueueMessage, QueueTool, Stop } from '../protocol/messages.js'
+import type { ItemKind } from '../protocol/payloads/queue.js'
 import { isObject, utf8Length } from '../protocol/values.js'
 import { listCalls } from './calls.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { withFacts, withWarning } from './facts.js'
-import { stepOf } from './run.js'
+import { withFacts, withQueueChange, withWarning } from './facts.js'
+import { preempt, stepOf } from './run.js'
 import type { Ending } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
@@ -31,8 +33,10 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   if (problem !== undefined) return withWarning(control, 'message_skipped', problem)
   const message = input as QueueMessage
   const role = message.role ?? 'user'
+  const deliver = deliveryOf(control, message)
+  const common = { role, queuedAt: now, ...(deliver !== undefined && { deliver }) } as const
   if ('messageId' in message) {
-    const entry = { kind: 'message', id: message.messageId, role, queuedAt: now } as const
+    const entry = { kind: 'message', id: message.messageId, ...common } as const
     const invocation = invocationOf(control, message)
     if (invocation === undefined)
       return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined })
@@ -41,8 +45,13 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   }
   const inline = { content: message.content, role, silent: message.silent === true }
   const { id, numbered } = nextItem(control)
-  const entry = { kind: 'message', id, role, queuedAt: now, inline } as const
+  const entry = { kind: 'message', id, ...common, inline } as const
   return enqueue(numbered, entry, { clearsStop: role === 'user' })
+}
+
+/** A thread that closes after its session has one run: what is sent to it joins that. */
+function deliveryOf({ start }: ThreadControl, { deliver }: QueueMessage): QueuedDelivery | undefined {
+  return deliver === 'next_step' || start.resumable === false ? undefined : deliver
 }
 
 /** Takes a `continue` signal. */
@@ -51,7 +60,7 @@ export function acceptContinue(control: ThreadControl, input: unknown, now: Mill
 }
 
 /** Takes a command once: its sender may repeat it, with its id, after the thread has done other things. */
-function takeOnce(
+export function takeOnce(
   control: ThreadControl,
   input: unknown,
   take: (next: ThreadControl) => ThreadControl,
@@ -111,16 +120,28 @@ function nextItem(control: ThreadControl): { readonly id: string; readonly numbe
 export function acceptStop(control: ThreadControl, input: unknown): ThreadControl {
   const problem = stopProblem(input)
   if (problem !== undefined) return withWarning(control, 'stop_skipped', problem)
-  return takeOnce(control, input, (next) => stopRun(next, (input as Stop | null | undefined) ?? {}))
+  return takeOnce(control, input, (next) => {
+    const { removed = [], ...stop } = (input as Stop | null | undefined) ?? {}
+    return stopRun(removeRemoved(next, removed), stop)
+  })
 }
 
-function stopRun(control: ThreadControl, { runId, children }: Stop): ThreadControl {
+function stopRun(control: ThreadControl, { runId, children, parks }: Omit<Stop, 'removed'>): ThreadControl {
   const { run } = control
-  if (run === null)
-    return runId === undefined && control.queue.length > 0 ? { ...control, stopped: true } : control
+  const stopped = control.stopped || parks !== false
+  if (run === null) return runId === undefined && control.queue.length > 0 ? { ...control, stopped } : control
   if (runId !== undefined && runId !== runIdOf(run.number)) return control
   const stop = run.stop === 'run_and_children' || children !== false ? 'run_and_children' : 'run'
-  return { ...control, stopped: true, run: { ...run, stop } }
+  return { ...control, stopped, run: { ...run, stop } }
+}
+
+/** Their rows say that they are removed, and the client that removed them has stored the event. */
+function removeRemoved(control: ThreadControl, removed: readonly string[]): ThreadControl {
+  const ids = new Set(removed)
+  return removeItems(
+    control,
+    control.queue.filter((entry) => hasRow(entry) && ids.has(entry.id)),
+  )
 }
 
 /** Takes a signal that this version does not know: recorded and skipped, for ever (T11). */
@@ -153,13 +174,35 @@ export function enqueue(
     )
   const queued: ThreadControl = {
     ...control,
-    queue: [...control.queue, entry],
+    queue: placeEntry(control.queue, entry),
     queueBytes: control.queueBytes + entryBytes(entry),
     stopped: control.stopped && !clearsStop,
     closing: control.closing === null ? null : { ...control.closing, settled: false },
   }
   const waiting = clearsStop ? reviveRun(queued) : queued
-  return withFacts(waiting, fact('queue.changed', { waiting: queued.queue.length }))
+  const told = withQueueChange(waiting, { added: [{ id: entry.id, kind: kindOf(entry) }] })
+  return deliveryOfEntry(entry) === 'preempt' ? preemptRun(told, control.stopped) : told
+}
+
+/** A message that preempts goes before everything but earlier ones of its kind, which keep their order; any other item goes last. */
+function placeEntry(queue: readonly QueueEntry[], entry: QueueEntry): readonly QueueEntry[] {
+  if (deliveryOfEntry(entry) !== 'preempt') return [...queue, entry]
+  return queue.toSpliced(queue.findLastIndex((other) => deliveryOfEntry(other) === 'preempt') + 1, 0, entry)
+}
+
+/** The run ends for the message, without parking the thread. One that a stop has ended already ends by that. */
+function preemptRun(control: ThreadControl, wasStopped: boolean): ThreadControl {
+  const { run } = control
+  return run === null || wasStopped ? control : { ...control, run: preempt(run) }
+}
+
+function deliveryOfEntry(entry: QueueEntry): QueuedDelivery | undefined {
+  return entry.kind === 'message' ? entry.deliver : undefined
+}
+
+/** The kind of an item, as readers of the thread have it. */
+export function kindOf({ kind }: QueueEntry): ItemKind {
+  return kind === 'child_closed' || kind === 'group' ? 'report' : kind
 }
 
 /** Something that clears the stop flag came during a run: if the run ends blocked, the thread is not parked but tries again. */
@@ -219,9 +262,18 @@ export function removeItem(control: ThreadControl, kind: QueueEntry['kind'], id:
   return entry === undefined ? control : removeItems(control, [entry])
 }
 
-/** The items that one model call drains: all up to the first tool or effect. */
-export function listDrainable({ queue }: ThreadControl): readonly QueueEntry[] {
-  const stop = queue.findIndex(({ kind }) => kind === 'tool' || kind === 'effect')
+/**
+ * The items that one model call drains: all up to the first tool or effect, and up to the first message for the next turn, with which
+ * only a run that has not begun may begin.
+ */
+export function listDrainable({ queue, run }: ThreadControl): readonly QueueEntry[] {
+  const begins = run?.began === 'not_yet'
+  const stop = queue.findIndex(
+    (entry, index) =>
+      entry.kind === 'tool' ||
+      entry.kind === 'effect' ||
+      (deliveryOfEntry(entry) === 'next_turn' && !(begins && index === 0)),
+  )
   return stop === -1 ? queue : queue.slice(0, stop)
 }
 
@@ -236,9 +288,8 @@ function keyOf({ kind, id }: QueueEntry): string {
 
 /** An item of the queue in its carried form, which is short: each continue-as-new carries up to a thousand. */
 export type PackedEntry =
-  | readonly ['m', string, 0 | 1, number]
-  | readonly ['m', string, 0 | 1, number, string]
-  | readonly ['i', string, 0 | 1, number, string, 0 | 1]
+  | readonly ['m', string, 0 | 1, number, invocation?: string | null, deliver?: QueuedDelivery]
+  | readonly ['i', string, 0 | 1, number, string, 0 | 1, deliver?: QueuedDelivery]
   | readonly ['c', string, string, string, number]
   | readonly ['t', string, string, number]
   | readonly ['r' | 'e' | 'v' | 'g' | 'n', string, number]
@@ -252,23 +303,30 @@ export function packEntry(entry: QueueEntry): PackedEntry {
   if (entry.kind === 'tool') return ['t', id, entry.name, queuedAt]
   if (entry.kind !== 'message') return [TAGS[entry.kind], id, queuedAt]
   const role = entry.role === 'assistant' ? 1 : 0
-  const { inline, invocation } = entry
-  if (inline === undefined)
-    return invocation === undefined ? ['m', id, role, queuedAt] : ['m', id, role, queuedAt, invocation]
-  return ['i', id, role, queuedAt, inline.content, inline.silent ? 1 : 0]
+  const { inline, invocation, deliver } = entry
+  if (inline !== undefined) {
+    const packed = ['i', id, role, queuedAt, inline.content, inline.silent ? 1 : 0] as const
+    return deliver === undefined ? packed : [...packed, deliver]
+  }
+  if (deliver !== undefined) return ['m', id, role, queuedAt, invocation ?? null, deliver]
+  return invocation === undefined ? ['m', id, role, queuedAt] : ['m', id, role, queuedAt, invocation]
 }
 
 export function unpackEntry(packed: PackedEntry): QueueEntry {
   switch (packed[0]) {
     case 'm': {
-      const [, id, isAssistant, queuedAt, invocation] = packed
-      const message = { kind: 'message', id, role: roleOf(isAssistant), queuedAt } as const
-      return invocation === undefined ? message : { ...message, invocation }
+      const [, id, isAssistant, queuedAt, invocation, deliver] = packed
+      return {
+        ...{ kind: 'message', id, role: roleOf(isAssistant), queuedAt },
+        ...(invocation != null && { invocation }),
+        ...(deliver !== undefined && { deliver }),
+      }
     }
     case 'i': {
-      const [, id, isAssistant, queuedAt, content, silent] = packed
+      const [, id, isAssistant, queuedAt, content, silent, deliver] = packed
       const role = roleOf(isAssistant)
-      return { kind: 'message', id, role, queuedAt, inline: { content, role, silent: silent === 1 } }
+      const inline = { content, role, silent: silent === 1 }
+      return { kind: 'message', id, role, queuedAt, inline, ...(deliver !== undefined && { deliver }) }
     }
     case 'c': {
       const [, id, reference, status, queuedAt] = packed

@@ -19,7 +19,7 @@ import { actualSide } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import { applyEnd, addUsage, applyWait, enforceStepBudget } from './apply.js'
 import type { QueueEntry, ThreadControl } from './control.js'
-import { leaveTurn, withFacts } from './facts.js'
+import { leaveTurn, withFacts, withQueueChange } from './facts.js'
 import { removeItems } from './inbox.js'
 import { applyOperations } from './operations.js'
 import { postponeMessages } from './reset.js'
@@ -40,7 +40,18 @@ interface Calling extends Called {
 
 /** The changes with which a side's model call begins. A message may have made the other side act. */
 export function beginModelCall(control: ThreadControl, { run, side, drain }: Calling): ThreadControl {
-  return forgetRevival(side === run.side ? control : leaveTurn(control, null), drain)
+  return markTaking(forgetRevival(side === run.side ? control : leaveTurn(control, null), drain), drain)
+}
+
+function markTaking(control: ThreadControl, drain: readonly QueueEntry[]): ThreadControl {
+  if (control.run === null || drain.length === 0) return control
+  return { ...control, run: { ...control.run, taking: drain.map(({ id }) => id) } }
+}
+
+function clearTaking(control: ThreadControl): ThreadControl {
+  if (control.run?.taking === undefined) return control
+  const { taking: _taken, ...run } = control.run
+  return { ...control, run }
 }
 
 /** Phases 1 to 4 of a step: it drains the queue as it is now; items that come during the call wait for the next step. */
@@ -64,6 +75,7 @@ export function modelInput(
     activated: toolFirst || control.activated.includes(side),
     wordless: run.turn.kind === 'starting' && run.turn.wordless && side === run.side,
     drain: drain.flatMap(drainItem),
+    ...queueBehind(control, drain),
     start: control.registered ? null : control.start,
     createdAt: control.createdAt,
     ...(run.activations !== undefined && { activations: run.activations }),
@@ -71,6 +83,16 @@ export function modelInput(
     ...(run.planning === 'moved' && { moved: true }),
     ...(response !== undefined && { response }),
   }
+}
+
+/** What the event of the drain says beside the items. */
+function queueBehind(
+  { queue }: ThreadControl,
+  drain: readonly QueueEntry[],
+): Pick<CallModelInput, 'waiting' | 'asking'> {
+  const waiting = queue.length - drain.length
+  const asking = drain.flatMap(({ kind, id }) => (kind === 'continue' || kind === 'variables' ? [id] : []))
+  return { ...(waiting > 0 && { waiting }), ...(asking.length > 0 && { asking }) }
 }
 
 function drainItem(entry: QueueEntry): DrainItem[] {
@@ -86,11 +108,12 @@ function drainItem(entry: QueueEntry): DrainItem[] {
 
 /** Applies the answer of a side's model call, which has drained the entries of `called`. */
 export function applyModelAnswer(
-  control: ThreadControl,
+  given: ThreadControl,
   called: Called,
   answer: Answer,
   now: Millis,
 ): ThreadControl {
+  const control = clearTaking(given)
   switch (answer.type) {
     case 'activates':
       return applyActivation(control, called.side, answer, now)
@@ -302,7 +325,7 @@ function skipTool(control: ThreadControl, answer: EndAnswer, now: Millis): Threa
   const message = 'A queued tool was skipped, for its run could not begin.'
   const warning = fact('runtime.warning', { code: 'tool_skipped', message }, { toolCallId: first.id })
   const skipped = { ...ended, run: endRun(run, { ...run.phase.ending, tool: first.id }) }
-  return withFacts(removeItems(skipped, [first]), warning)
+  return withFacts(withQueueChange(removeItems(skipped, [first]), { removed: [first.id] }), warning)
 }
 
 function createStep(

@@ -9,17 +9,23 @@
  */
 import { fact } from '../protocol/facts.js'
 import { LIMITS } from '../protocol/limits.js'
-import { operationsProblem, removeQueuedProblem } from '../protocol/message-problems.js'
+import { operationsProblem, queuedItemProblem } from '../protocol/message-problems.js'
 import { SIGNALS } from '../protocol/messages.js'
-import type { Operations, QueueMessage, QueueTool, RemoveQueued } from '../protocol/messages.js'
+import type {
+  Operations,
+  PromoteQueued,
+  QueueMessage,
+  QueueTool,
+  RemoveQueued,
+} from '../protocol/messages.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import type { ScheduledItem } from '../protocol/status.js'
 import { utf8Length } from '../protocol/values.js'
 import { changeStep } from './calls.js'
 import { applyChildClose } from './children.js'
 import type { QueueEntry, OutboundSignal, ThreadControl } from './control.js'
-import { switchAgent, leaveTurn, withFacts, withWarning } from './facts.js'
-import { acceptTool, removeItems, enqueue, hasRoom, removeItem, onVariablesSet } from './inbox.js'
+import { switchAgent, leaveTurn, withFacts, withQueueChange, withWarning } from './facts.js'
+import { acceptTool, removeItems, enqueue, hasRoom, removeItem, onVariablesSet, takeOnce } from './inbox.js'
 import { endRun, isEnding, stepOf } from './run.js'
 import type { Millis } from '../protocol/time.js'
 
@@ -44,7 +50,7 @@ function applyOperation(control: ThreadControl, operation: ThreadOperation, now:
     case 'remove_effect':
       return removeEffect(control, operation.id)
     case 'remove_queued':
-      return removeItem(control, 'message', operation.id)
+      return withRemoved(control, removeItem(control, 'message', operation.id), operation.id)
     case 'set_env':
       return onVariablesSet(control, now)
     case 'hand_off':
@@ -151,14 +157,24 @@ interface CompletedEffect {
  */
 export function completeEffect(control: ThreadControl, effect: CompletedEffect, now: Millis): ThreadControl {
   const { id, operations = [] } = effect
-  const next = { ...removeItem(control, 'effect', id), registered: true, progressed: true }
+  const next = { ...takeEffect(control, id), registered: true, progressed: true }
   return takeOperations(next, operations, now)
 }
 
 /** Gives up a due effect whose activity failed for good; the next settle stores that (T3). */
 export function giveUpEffect(control: ThreadControl, effectId: string): ThreadControl {
   const givenUp = [...control.givenUp, effectId].slice(-LIMITS.givenUpEffects)
-  return { ...removeItem(control, 'effect', effectId), givenUp, progressed: true }
+  return { ...takeEffect(control, effectId), givenUp, progressed: true }
+}
+
+function takeEffect(control: ThreadControl, id: string): ThreadControl {
+  const taken = removeItem(control, 'effect', id)
+  return taken === control ? control : withQueueChange(taken, { taken: [id] })
+}
+
+/** The item left the queue, if it was there. */
+function withRemoved(before: ThreadControl, after: ThreadControl, id: string): ThreadControl {
+  return after === before ? before : withQueueChange(after, { removed: [id] })
 }
 
 /** Forgets given up effects that a settle has stored. */
@@ -240,7 +256,7 @@ export function removalRefusal(
   control: ThreadControl,
   input: unknown,
 ): 'Item.Invalid' | 'Item.NotFound' | null {
-  if (removeQueuedProblem(input) !== undefined) return 'Item.Invalid'
+  if (queuedItemProblem(input) !== undefined) return 'Item.Invalid'
   if (control.terminating || control.closing !== null) return 'Item.NotFound'
   const { id } = input as RemoveQueued
   const entry = removable(control, id)
@@ -255,8 +271,35 @@ export function removeQueuedItem(control: ThreadControl, { id }: RemoveQueued): 
   const left =
     entry === undefined || entry.kind === 'effect' ? removeEffect(control, id) : removeItems(control, [entry])
   // The caller that removed a row has stored the event.
-  if (entry === undefined || !isInline(entry)) return left
-  return withFacts(left, fact('queue.changed', { waiting: left.queue.length }))
+  return entry === undefined || !isInline(entry) ? left : withQueueChange(left, { removed: [id] })
+}
+
+/** The code with which the promotion is refused, or null: also an item that a model call in flight takes is not in the queue any more. */
+export function promotionRefusal(
+  control: ThreadControl,
+  input: unknown,
+): 'Item.Invalid' | 'Item.NotFound' | null {
+  if (queuedItemProblem(input) !== undefined) return 'Item.Invalid'
+  const { id } = input as PromoteQueued
+  if (control.terminating || control.closing !== null || control.run?.taking?.includes(id) === true)
+    return 'Item.NotFound'
+  return promotable(control, id) === undefined ? 'Item.NotFound' : null
+}
+
+/** Takes a promotion that was not refused. */
+export function promoteQueuedItem(control: ThreadControl, input: PromoteQueued): ThreadControl {
+  const { id } = input
+  return takeOnce(control, input, (next) => {
+    const entry = promotable(next, id)
+    if (entry === undefined || entry === next.queue[0]) return next
+    const queue = [entry, ...next.queue.filter((other) => other !== entry)]
+    return withQueueChange({ ...next, queue }, { promoted: [id] })
+  })
+}
+
+function promotable(control: ThreadControl, id: string): QueueEntry | undefined {
+  const entry = removable(control, id)
+  return entry?.kind === 'effect' ? undefined : entry
 }
 
 const KINDS: readonly QueueEntry['kind'][] = ['message', 'tool', 'effect']

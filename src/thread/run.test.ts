@@ -10,6 +10,7 @@ import {
   isResumed,
   markReported,
   pauseRun,
+  preempt,
   resumeRun,
   stepOf,
 } from './run.js'
@@ -24,6 +25,13 @@ const REQUEST: CallRequest = {
   next: 'complete',
   requestedAt: NOW,
 }
+
+test('a message that preempts leaves what a stop has said of the children', () => {
+  expect(preempt(run())).toMatchObject({ stop: 'run_and_children', preempted: true })
+  expect(preempt({ ...run(), stop: 'run' })).toMatchObject({ stop: 'run', preempted: true })
+  const ended = endRun(run(), ENDING)
+  expect(preempt(ended)).toBe(ended)
+})
 
 describe('a wait', () => {
   test('the same operation goes on after it, and until it has answered the run is resumed', () => {

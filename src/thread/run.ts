@@ -46,6 +46,10 @@ export interface Run {
   readonly revives?: true
   /** It is to end; `run_and_children`: so are the children that a call waits for. */
   readonly stop: 'run' | 'run_and_children' | null
+  /** A message that goes before everything else is the cause of that. */
+  readonly preempted?: true
+  /** Items that the model call in flight takes; left out: none. */
+  readonly taking?: readonly string[]
   /** Operations of the activity that ended without an answer; left out: none. */
   readonly unacknowledged?: readonly string[]
   /** Operations of this step and of later ones may be unacknowledged, too: an activity may have gone on by itself. */
@@ -354,6 +358,7 @@ export function restartTurn(turn: Turn): Turn {
 /** The ending by a terminate, also of a thread that closes without a run. */
 export const TERMINATED: Ending = { reason: 'terminated', outcome: 'cancelled', sessionCall: null }
 const STOPPED: Ending = { reason: 'stopped', outcome: 'cancelled', sessionCall: null }
+const PREEMPTED: Ending = { reason: 'preempted', outcome: 'cancelled', sessionCall: null }
 
 /** Why the run must end now, or null. Its own ending comes first, then a terminate, then a stop. */
 export function endingOf({
@@ -367,7 +372,15 @@ export function endingOf({
   const { phase } = run
   if (phase.kind === 'ending' && !(phase.isInterrupted && terminating)) return phase.ending
   if (terminating) return TERMINATED
-  return run.stop === null ? null : STOPPED
+  if (run.stop === null) return null
+  return run.preempted === true ? PREEMPTED : STOPPED
+}
+
+/** A message that goes before everything else ends the run and the children that a call waits for, unless it ends already. */
+export function preempt(run: Run): Run {
+  const { phase, stop } = run
+  if (phase.kind === 'ending' && !phase.isInterrupted) return run
+  return { ...run, stop: stop ?? 'run_and_children', preempted: true }
 }
 
 /** Whether its settle comes next, unless a terminate does. */

@@ -12,12 +12,12 @@ import { runIdOf, stepIdOf } from '../protocol/ids.js'
 import { actualSide } from '../protocol/plan.js'
 import type { PendingItem } from '../protocol/status.js'
 import { applyTermination, applyUnacknowledged, markUnacknowledged } from './apply.js'
-import { listRemainingPhases, switchAgent, sideCompletedFact, withFacts } from './facts.js'
+import { listRemainingPhases, switchAgent, sideCompletedFact, withFacts, withQueueChange } from './facts.js'
 import { listCalls, changeStep } from './calls.js'
 import { interruptWait } from './child-calls.js'
 import { forgetClosedChildren, listClosedChildren, listOpenChildren } from './children.js'
 import type { Closing, ThreadControl } from './control.js'
-import { looksAgain, withInvocations, withQueue } from './inbox.js'
+import { looksAgain, removeItems, withInvocations } from './inbox.js'
 import { forgetGivenUp } from './operations.js'
 import { stepOf, workOf } from './run.js'
 import type { Ending, Run } from './run.js'
@@ -67,7 +67,7 @@ function isCut({ terminating }: ThreadControl, { stop, phase }: Run): boolean {
 function interruptActivation(control: ThreadControl, { reason }: Ending): ThreadControl {
   const step = stepOf(control.run)
   const isUntouched = step?.activates === true && step.calls.every(({ state }) => state === 'open')
-  if (reason !== 'stopped' || !isUntouched) return control
+  if ((reason !== 'stopped' && reason !== 'preempted') || !isUntouched) return control
   return { ...control, activated: control.activated.filter((side) => side !== step.side) }
 }
 
@@ -228,8 +228,9 @@ function requestOf({ ending, close }: Settle, now: Millis): PendingItem<Millis> 
 
 /** Drops the item of variables where the run lacked none. */
 function dropVariables(control: ThreadControl): ThreadControl {
-  const queue = control.queue.filter(({ kind }) => kind !== 'variables')
-  return queue.length === control.queue.length ? control : withQueue(control, queue)
+  const dropped = control.queue.filter(({ kind }) => kind === 'variables')
+  if (dropped.length === 0) return control
+  return withQueueChange(removeItems(control, dropped), { removed: dropped.map(({ id }) => id) })
 }
 
 /** The child was cancelled with this thread, or is gone already. */

@@ -13,6 +13,7 @@ import { listOpenRequests } from './call-answers.js'
 import { findCallInFlight, listMissing } from './calls.js'
 import { listOpenChildren } from './children.js'
 import type { QueueEntry, ThreadControl } from './control.js'
+import { kindOf } from './inbox.js'
 import { workAction } from './next-action.js'
 import type { Action } from './next-action.js'
 import { endingOf, stepOf } from './run.js'
@@ -149,8 +150,7 @@ function mayBeAhead(control: ThreadControl, run: Run): boolean {
 }
 
 function toQueuedItem(entry: QueueEntry): QueuedItem<Millis> {
-  const kind = entry.kind === 'child_closed' || entry.kind === 'group' ? 'report' : entry.kind
-  return { id: entry.id, kind, queuedAt: entry.queuedAt }
+  return { id: entry.id, kind: kindOf(entry), queuedAt: entry.queuedAt }
 }
 
 export function taskQueueOf(control: ThreadControl, action: Action): string | null {

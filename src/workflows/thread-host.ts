@@ -14,7 +14,7 @@ import type { ThreadControl } from '../thread/control.js'
 import type { Millis } from '../protocol/time.js'
 import { failure } from '../protocol/failures.js'
 import { QUERIES, SIGNALS, UPDATES } from '../protocol/messages.js'
-import type { RemoveQueued, Respond } from '../protocol/messages.js'
+import type { PromoteQueued, RemoveQueued, Respond } from '../protocol/messages.js'
 import type { ControlSnapshot } from '../protocol/status.js'
 import { applyResponse, responseRefusal } from '../thread/call-answers.js'
 import { acceptReport } from '../thread/children.js'
@@ -27,7 +27,13 @@ import {
   acceptUnknownSignal,
   gotItemWithoutRow,
 } from '../thread/inbox.js'
-import { acceptOperations, removeQueuedItem, removalRefusal } from '../thread/operations.js'
+import {
+  acceptOperations,
+  promoteQueuedItem,
+  promotionRefusal,
+  removeQueuedItem,
+  removalRefusal,
+} from '../thread/operations.js'
 import { snapshotOf } from '../thread/snapshot.js'
 
 /** `stop` cancels what a stop interrupts; `terminate` cancels everything. */
@@ -209,11 +215,13 @@ function interruptOnCancel(host: ThreadHost, root: CancellationScope): void {
 
 const removeQueuedUpdate = defineUpdate<void, [RemoveQueued]>(UPDATES.removeQueued)
 
+const promoteQueuedUpdate = defineUpdate<void, [PromoteQueued]>(UPDATES.promoteQueued)
+
 const respondUpdate = defineUpdate<void, [Respond]>(UPDATES.respond)
 
 /**
- * Registers the updates: one responds to a request, one removes a queued item. A refused update (`Request.NotFound` or
- * `Request.Invalid`; for a removal `Item.NotFound` or `Item.Invalid`) leaves no trace. Both are synchronous: an accepted update
+ * Registers the updates: one responds to a request, one removes a queued item, one promotes it. A refused update (`Request.NotFound`
+ * or `Request.Invalid`; for an item `Item.NotFound` or `Item.Invalid`) leaves no trace. All are synchronous: an accepted update
  * is in the state before anything else happens (T10).
  */
 function takeAnswers(host: ThreadHost): void {
@@ -240,6 +248,19 @@ function takeAnswers(host: ThreadHost): void {
     {
       validator: (item) => {
         const refusal = removalRefusal(host.control, item)
+        if (refusal !== null) throw failure(refusal)
+      },
+    },
+  )
+  setHandler(
+    promoteQueuedUpdate,
+    (item) => {
+      host.countSignal()
+      host.receive((control) => promoteQueuedItem(control, item))
+    },
+    {
+      validator: (item) => {
+        const refusal = promotionRefusal(host.control, item)
         if (refusal !== null) throw failure(refusal)
       },
     },

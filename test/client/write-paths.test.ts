@@ -85,8 +85,12 @@ const COMMANDS: readonly Control[] = [
     writes: ['threads', 'events'],
     run: (threads) => threads.create({ agent: 'support', id: 'u' }),
   },
-  // The thread is about to work.
-  { of: ['send'], writes: ['threads', 'messages'], run: () => thread.send({ id: 'm', content: 'Hello' }) },
+  {
+    of: ['send'],
+    // The thread is about to work.
+    writes: ['threads', 'messages'],
+    run: () => Promise.all(['m', 'n'].map((id) => thread.send({ id, content: 'Hello' }))),
+  },
   {
     of: ['queueTool'],
     writes: ['messages', 'tool_calls'],
@@ -115,6 +119,12 @@ const COMMANDS: readonly Control[] = [
   },
   { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
   { of: ['stop', 'continue'], writes: ['stops'], run: () => Promise.all([thread.stop(), thread.continue()]) },
+  {
+    // Each waits ten seconds for the workflow. A promotion leaves nothing.
+    of: ['promote', 'cancel'],
+    writes: ['threads', 'messages', 'events'],
+    run: () => Promise.allSettled([thread.promote('m'), thread.cancel('n')]),
+  },
   {
     // Each waits ten seconds for the workflow, for which no worker answers.
     of: ['respond', 'removeQueued', 'terminate'],
@@ -176,7 +186,7 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
   const started = ['thread.started', 'session.created']
-  const told = [...started, 'run.started', ...started, 'queue.changed', 'session.updated']
+  const told = [...started, 'run.started', ...started, 'queue.changed', 'queue.changed', 'session.updated']
   // A grant was given, and revoked.
   // Commands that wait for a workflow run at the same time.
   expect(types.toSorted()).toEqual([...told, 'policy.changed', 'policy.changed'].toSorted())

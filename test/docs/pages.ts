@@ -31,6 +31,7 @@ export const PAGES: readonly string[] = [
       'own-workflows',
       'policy',
       'policy-in-use',
+      'queue',
       'subagents',
       'testing',
       'threads',

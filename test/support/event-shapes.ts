@@ -81,6 +81,8 @@ const routing = z.strictObject({
   fallbackFrom: text.exactOptional(),
 })
 
+const itemKind = z.enum(['message', 'tool', 'effect', 'report', 'variables', 'continue'])
+
 /** What the log holds. */
 const WRITTEN = {
   'session.created': nothing,
@@ -110,7 +112,12 @@ const WRITTEN = {
   }),
   'step.completed': z.strictObject({ step: count, reason: text.nullable() }),
   'step.phase': z.strictObject({ phase: z.literal([1, 2, 3, 4, 5, 6, 7]), name: text }),
-  'queue.changed': z.strictObject({ waiting: count }),
+  'queue.changed': z.strictObject({
+    waiting: count,
+    added: z.array(z.strictObject({ id: text, kind: itemKind })).exactOptional(),
+    ...{ taken: names, removed: names, promoted: names },
+    unlisted: count.exactOptional(),
+  }),
   'tool.catalog.resolved': z.strictObject({
     ...{ agent: text, prompt: text, count, tools: z.array(text), digest: text },
   }),
@@ -223,6 +230,7 @@ const queued = z.strictObject({ id: text, kind: text, queuedAt: count, preview: 
 /** What delivery adds. */
 const JOINED = {
   'thread.status': { status: text.nullable() },
+  'run.cancelled': { cancelReason: text.nullable() },
   'message.created': message,
   'message.updated': message,
   'queue.changed': { queue: z.array(queued) },

@@ -181,7 +181,7 @@ async function deliverAdded(
   const { threadId, run } = input
   const { messages, brought } = await deliverItems(tx, input, hooked)
   const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
-  const events = [...creationFacts(input, messages), ...narrowed]
+  const events = [...addedFacts(input, messages), ...creationFacts(input, messages), ...narrowed]
   await appendEvents(tx, { threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
@@ -208,7 +208,7 @@ async function deliverAfterAnswer(
   const last = brought.length === 0 ? null : await lastRun(tx, input.threadId)
   const run = last === null ? null : { threadId: input.threadId, number: last.number }
   const narrowed = run === null ? [] : await narrowRun(tx, run, brought)
-  const events = [...creationFacts(later, messages), ...narrowed]
+  const events = [...addedFacts(later, messages), ...creationFacts(later, messages), ...narrowed]
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await listUnanswered(tx, input, await stageItems(tx, input))
@@ -247,7 +247,7 @@ async function drainQueue(
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
   const narrowed = idle ? [] : await narrowRun(tx, { threadId, number: run }, brought)
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
-  const events = [...(await unstoredFacts(tx, input)), ...handed, ...step, ...narrowed]
+  const events = [...(await unstoredFacts(tx, input)), ...takenFacts(input), ...handed, ...step, ...narrowed]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   const operations = await hooked.commit(tx)
   if (idle) {
@@ -314,7 +314,7 @@ export async function drainWithoutPlan(store: Store, input: CallModelInput): Pro
     const started = input.trigger === null ? [] : [runStartFact(input, input.trigger)]
     if (input.trigger !== null) await beginRunRow(tx, input, input.trigger)
     const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
-    const made = [...started, ...creationFacts(input, messages), ...narrowed]
+    const made = [...takenFacts(input), ...started, ...creationFacts(input, messages), ...narrowed]
     await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...made], now })
     return MISSING
   })
@@ -335,6 +335,18 @@ function stepEvents(
     events.push(fact('side.started', { side: input.side, label: side?.label ?? null }, scope))
   events.push(fact('step.started', started, scope), phaseFact(1, scope))
   return [...events, ...creationFacts(input, delivered)]
+}
+
+/** The event of a drain: what it took has left the queue, also a message that a hook refuses. */
+function takenFacts({ drain: items, asking = [], waiting = 0 }: CallModelInput): readonly Fact[] {
+  const taken = [...items.map(({ id }) => id), ...asking]
+  return taken.length === 0 ? [] : [fact('queue.changed', { waiting, taken })]
+}
+
+/** What a repeated call takes besides, of which the first one has told nothing. */
+function addedFacts({ waiting = 0 }: CallModelInput, delivered: readonly Message[]): readonly Fact[] {
+  const taken = delivered.map(({ id }) => id)
+  return taken.length === 0 ? [] : [fact('queue.changed', { waiting, taken })]
 }
 
 function creationFacts(input: CallModelInput, delivered: readonly Message[]): readonly Fact[] {

@@ -6,6 +6,7 @@ import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
 import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
 import type { QueuedItem } from '../../protocol/status.js'
+import { runNumberOf } from '../../protocol/ids.js'
 import { utf8Length } from '../../protocol/values.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { findRequest } from '../../store/calls/requests.js'
@@ -21,6 +22,7 @@ import { findMessage } from '../../store/messages/transcript.js'
 import type { Reader } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
+import { findRun } from '../../store/threads/runs.js'
 import { threadProgress } from '../../store/threads/threads.js'
 import { toMillis } from '../../protocol/time.js'
 
@@ -141,6 +143,7 @@ type Join<Type extends JoinedType> = (
 /** The functions that join the fields of each type. A type of `JoinedPayloads` without an entry here does not compile. */
 const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'thread.status': joinThreadStatus,
+  'run.cancelled': joinCancelReason,
   'message.created': joinMessage,
   'message.updated': joinMessage,
   'queue.changed': joinQueue,
@@ -174,6 +177,15 @@ async function joinThreadStatus(db: Reader, threadId: string): Promise<JoinedPay
     .where('id', '=', threadId)
     .executeTakeFirst()
   return { status: thread?.status ?? null }
+}
+
+async function joinCancelReason(
+  db: Reader,
+  threadId: string,
+  { scope: { runId } }: StoredEvent,
+): Promise<JoinedPayloads['run.cancelled']> {
+  const run = runId === undefined ? null : await findRun(db, { threadId, number: runNumberOf(runId) })
+  return { cancelReason: run?.cancel_reason ?? null }
 }
 
 async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {

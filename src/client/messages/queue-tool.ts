@@ -1,14 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { MessageRejectedError, NotQueuedError, TemporalUnavailableError } from '../../protocol/errors.js'
+import { MessageRejectedError, TemporalUnavailableError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { messageIdProblem } from '../../protocol/message-problems.js'
-import { OUR_IDS, SIGNALS, UPDATES } from '../../protocol/messages.js'
+import { SIGNALS } from '../../protocol/messages.js'
 import { halfCharacterProblem, isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
 import { deleteWaiting } from '../../store/messages/message-writes.js'
-import { removeQueuedItem } from '../../store/messages/queue.js'
-import type { Removal } from '../../store/messages/queue.js'
 import { stageQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Writer } from '../../store/store.js'
 import { restoreOwnState } from '../../store/threads/sessions.js'
@@ -16,11 +14,9 @@ import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { forgetCommand, storeOnce } from '../once.js'
-import { signalThread, updateWorkflow } from '../thread-workflow.js'
-import { noAnswerError } from '../waiting/notices.js'
+import { signalThread } from '../thread-workflow.js'
 import { requireStaged } from './send-message.js'
 import { nowMicros } from '../../protocol/time.js'
-import { RESPOND_PATIENCE } from '../answers/respond.js'
 
 interface QueuingTool {
   readonly threadId: string
@@ -136,39 +132,4 @@ async function withdrawQueuedTool(tx: Writer, threadId: string, toolCallId: stri
   if (call === undefined) return
   await deleteWaiting(tx, threadId, call.message_id)
   await restoreOwnState(tx, threadId)
-}
-
-/**
- * Removes an item that waits its turn: its row first, which decides, then an Update that takes it out of the workflow's
- * queue. Any process may do it, and may repeat it after any failure.
- */
-export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
-  const store = await context.store()
-  const removal = await store.write(async (tx) => {
-    await requireOpenThread(tx, threadId)
-    return removeQueuedItem(tx, { threadId, id, now: nowMicros() })
-  })
-  const inline = removal === 'unknown' && id.startsWith(OUR_IDS)
-  if (removal !== 'removed' && removal !== 'before' && !inline)
-    throw new NotQueuedError(threadId, { id, ...REASONS[removal] })
-  const answer = await updateWorkflow(context, threadId, {
-    name: UPDATES.removeQueued,
-    id: `${UPDATES.removeQueued}:${id}`,
-    input: { id },
-    patience: RESPOND_PATIENCE,
-  })
-  if (answer === 'silent') throw await noAnswerError(context, threadId, 'removal')
-  // An item with a row is removed by the row: a workflow without the item, or a closed one, has nothing to take out.
-  if (answer !== 'accepted' && inline) throw new NotQueuedError(threadId, { id, ...REASONS.unknown })
-}
-
-interface Reason {
-  readonly reason: string
-  readonly delivered: boolean
-}
-
-const REASONS: Readonly<Record<Exclude<Removal, 'removed' | 'before'>, Reason>> = {
-  begun: { reason: 'one that was delivered, or has ended', delivered: true },
-  owed: { reason: "a subagent's message", delivered: false },
-  unknown: { reason: 'one that is not in its queue', delivered: false },
 }

@@ -7,6 +7,7 @@ import { runIdOf } from '../../protocol/ids.js'
 import type { Message } from '../../protocol/message.js'
 import type { ThreadStatus } from '../../protocol/status.js'
 import { findMessageWithEnd } from '../../store/messages/transcript.js'
+import type { Reader } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 
@@ -35,13 +36,20 @@ export async function readMessage(
   messageId: string,
 ): Promise<MessageRead | null> {
   const store = await context.store()
-  return store.read(async (db) => {
-    const { status } = await requireThread(db, threadId)
-    const found = await findMessageWithEnd(db, threadId, messageId)
-    if (found === null) return null
-    const { message, run, refusedBy } = found
-    return { message, end: endOf(message, { threadStatus: status, run, refusedBy }) }
-  })
+  return store.read((db) => findMessageRead(db, threadId, messageId))
+}
+
+/** As `readMessage`, within a transaction. */
+export async function findMessageRead(
+  db: Reader,
+  threadId: string,
+  messageId: string,
+): Promise<MessageRead | null> {
+  const { status } = await requireThread(db, threadId)
+  const found = await findMessageWithEnd(db, threadId, messageId)
+  if (found === null) return null
+  const { message, run, refusedBy } = found
+  return { message, end: endOf(message, { threadStatus: status, run, refusedBy }) }
 }
 
 interface Ended {

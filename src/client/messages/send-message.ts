@@ -4,6 +4,7 @@ import type { Permissions } from '../../policy/permissions.js'
 import {
   MessageRejectedError,
   TemporalUnavailableError,
+  ThreadBusyError,
   ThreadConflictError,
   ThreadNotFoundError,
   ThreadTerminatedError,
@@ -11,18 +12,20 @@ import {
 import { LIMITS } from '../../protocol/limits.js'
 import { messageIdProblem } from '../../protocol/message-problems.js'
 import type { AttachmentRef, Message, NewAttachment } from '../../protocol/message.js'
-import { SIGNALS } from '../../protocol/messages.js'
+import { DELIVERIES, SIGNALS } from '../../protocol/messages.js'
+import type { Delivery, QueuedDelivery } from '../../protocol/messages.js'
 import { halfCharacterProblem, isObject, unwritableJson, utf8Length } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { digestOf } from '../../store/digest.js'
 import { removeFile } from '../../store/files/files.js'
-import { deleteWaiting, stageMessage } from '../../store/messages/message-writes.js'
+import { countUndelivered, deleteWaiting, stageMessage } from '../../store/messages/message-writes.js'
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
-import type { Writer } from '../../store/store.js'
+import type { Reader, Writer } from '../../store/store.js'
 import { restoreOwnState } from '../../store/threads/sessions.js'
+import { openRun } from '../../store/threads/stops.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { requireOpenThread } from '../client-context.js'
+import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { forgetCommand, isRepeated, storeOnce } from '../once.js'
 import { signalThread } from '../thread-workflow.js'
@@ -42,9 +45,10 @@ interface Sending {
 
 /**
  * The only path of a message: its row first (T2), then a signal with nothing but its id (T5). A message that is sent again
- * with the same id and content is delivered once (T3), whatever failed before.
+ * with the same id and content is delivered once (T3), whatever failed before. Of one that preempts, the activity in flight is told
+ * besides, as of a stop.
  */
-export function sendMessage(context: ClientContext, sending: Sending): Promise<{ messageId: string }> {
+export function sendMessage(context: ClientContext, sending: Sending): Promise<SentMessage> {
   const { threadId } = sending
   return inSpan(clientSpan('everthread.send', { threadId }), () => send(context, sending))
 }
@@ -52,22 +56,29 @@ export function sendMessage(context: ClientContext, sending: Sending): Promise<{
 async function send(
   context: ClientContext,
   { threadId, message: given, defaultId, start }: Sending,
-): Promise<{ messageId: string }> {
+): Promise<SentMessage> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
   const isFirst = message.id === defaultId
   const store = await context.store()
   // Checked before its files are written: a thread that accepts nothing stores no bytes either.
   await store.read(async (db) => {
     if (await isRepeated(db, context, threadId)) return
-    if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
+    if ((await findMessage(db, threadId, message.id)) === null)
+      await requireDeliverable(db, threadId, message)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const { id, accepted } = await store.write((tx) =>
+  const { answer, state, run } = await store.write((tx) =>
     acceptOnce(tx, context, { threadId, message, attachments, isFirst }),
   )
-  if (accepted !== 'delivered')
-    await announce(context, threadId, { message: { ...message, id }, isNew: accepted === 'new', start })
-  return { messageId: id }
+  const { messageId } = answer
+  if (state !== 'delivered')
+    await announce(context, threadId, {
+      message: { ...message, id: messageId },
+      isNew: state === 'new',
+      start,
+    })
+  if (run !== null) await storeStopNews(context, { threadId, run })
+  return answer
 }
 
 /** Accepts the message, or finds the one that its key has brought before. */
@@ -75,17 +86,27 @@ async function acceptOnce(
   tx: Writer,
   context: ClientContext,
   accepting: Accepting,
-): Promise<{ readonly id: string; readonly accepted: Acceptance }> {
+): Promise<Accepted & { readonly answer: SentMessage }> {
   const { threadId, message } = accepting
-  let accepted: Acceptance | undefined
-  const { answer: id } = await storeOnce(tx, context, {
+  let accepted: Accepted | undefined
+  const { answer } = await storeOnce(tx, context, {
     ...{ threadId, name: 'send', content: contentOf(message) },
-    store: async () => {
+    store: async (): Promise<SentMessage> => {
+      const status = (await isBusy(tx, threadId)) ? 'queued' : 'accepted'
       accepted = await accept(tx, accepting)
-      return message.id
+      return { messageId: message.id, status }
     },
   })
-  return { id, accepted: accepted ?? acceptanceOf(await findMessage(tx, threadId, id)) }
+  // The run that a repeated one preempts was told of it, or ends by the signal.
+  const known = accepted ?? { state: stateOf(await findMessage(tx, threadId, answer.messageId)), run: null }
+  return { ...known, answer }
+}
+
+/** A message that was accepted: nothing loses it any more. */
+export interface SentMessage {
+  readonly messageId: string
+  /** `queued`: the thread worked, or something waited before it. A repetition without a key says what holds then. */
+  readonly status: 'accepted' | 'queued'
 }
 
 interface Announcement {
@@ -104,7 +125,8 @@ async function announce(
   { message, isNew, start }: Announcement,
 ): Promise<void> {
   try {
-    const input = { messageId: message.id, role: message.role }
+    const deliver = queuedDelivery(message)
+    const input = { messageId: message.id, role: message.role, ...(deliver !== undefined && { deliver }) }
     await signalThread(context, threadId, { name: SIGNALS.queueMessage, input }, start)
   } catch (error) {
     const store = await context.store()
@@ -127,15 +149,16 @@ interface Accepting {
   readonly isFirst: boolean
 }
 
-type Acceptance = 'new' | 'waiting' | 'delivered'
+interface Accepted {
+  readonly state: 'new' | 'waiting' | 'delivered'
+  /** The run that it ends. */
+  readonly run: number | null
+}
 
 /** Stages the message, and returns what has become of it so far. An error here rolls back the files too. */
-async function accept(
-  tx: Writer,
-  { threadId, message, attachments, isFirst }: Accepting,
-): Promise<Acceptance> {
+async function accept(tx: Writer, { threadId, message, attachments, isFirst }: Accepting): Promise<Accepted> {
   const known = await findMessage(tx, threadId, message.id)
-  if (known === null) await requireOpenThread(tx, threadId)
+  if (known === null) await requireDeliverable(tx, threadId, message)
   const result = await stageMessage(tx, {
     id: message.id,
     threadId,
@@ -146,20 +169,48 @@ async function accept(
     attachments: known === null ? await placeAttachments(tx, threadId, attachments) : [],
     createdAt: nowMicros(),
     sentBy: 'client',
+    deliver: queuedDelivery(message),
     digest: digestOf(contentOf(message)),
     brings: message.runPermissions === undefined ? undefined : { permissions: message.runPermissions },
   })
   requireStaged(result, { threadId, messageId: message.id, isFirst })
-  return known === null ? 'new' : acceptanceOf(known)
+  const state = known === null ? 'new' : stateOf(known)
+  const preempts = state !== 'delivered' && message.deliver === 'preempt'
+  return { state, run: preempts ? await openRun(tx, threadId) : null }
+}
+
+/**
+ * @throws ThreadNotFoundError or ThreadTerminatedError; ThreadBusyError for a message that only an idle thread takes;
+ * MessageRejectedError for one that wants another run of a thread with one run
+ */
+async function requireDeliverable(
+  db: Reader,
+  threadId: string,
+  message: Pick<CheckedMessage, 'deliver'>,
+): Promise<void> {
+  const { resumable } = await requireOpenThread(db, threadId)
+  if (message.deliver === 'reject' && (await isBusy(db, threadId))) throw new ThreadBusyError(threadId)
+  if (resumable || queuedDelivery(message) === undefined) return
+  const problem = `Expected a thread that goes on after its session for "deliver", got "${threadId}", which closes then: send the message without it.`
+  throw new MessageRejectedError(threadId, problem)
+}
+
+async function isBusy(db: Reader, threadId: string): Promise<boolean> {
+  return (await openRun(db, threadId)) !== null || (await countUndelivered(db, threadId)) > 0
+}
+
+/** What its item says about its delivery; undefined for the usual one. */
+function queuedDelivery({ deliver }: Pick<CheckedMessage, 'deliver'>): QueuedDelivery | undefined {
+  return deliver === 'next_turn' || deliver === 'preempt' ? deliver : undefined
 }
 
 /** Of a message that was sent before. */
-function acceptanceOf(message: Message | null): Acceptance {
+function stateOf(message: Message | null): Exclude<Accepted['state'], 'new'> {
   return message?.position === null && message.status === 'pending' ? 'waiting' : 'delivered'
 }
 
 function contentOf(message: CheckedMessage): JsonObject {
-  const { role, content, silent, metadata, attachments, runPermissions } = message
+  const { role, content, silent, metadata, attachments, runPermissions, deliver } = message
   // The check has made it JSON.
   return {
     role,
@@ -168,6 +219,7 @@ function contentOf(message: CheckedMessage): JsonObject {
     metadata: metadata as JsonObject | null,
     attachments: attachments.map(attachmentDigest),
     ...(runPermissions !== undefined && { runPermissions: runPermissions as JsonObject }),
+    ...(deliver !== undefined && deliver !== 'next_step' && { deliver }),
   }
 }
 
@@ -233,6 +285,12 @@ export interface NewMessage {
    * never weaker. The next run does not have them.
    */
   readonly runPermissions?: Permissions
+  /**
+   * What happens while the thread works or has something waiting. `next_step`: it joins the run before its next model call.
+   * `next_turn`: it begins a run of its own, and what is sent behind it waits, too. `preempt`: it goes before everything that waits, the
+   * run ends as `preempted`, and a new one begins with it. `reject`: ThreadBusyError. @default 'next_step'
+   */
+  readonly deliver?: Delivery | 'reject'
   /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
@@ -247,6 +305,7 @@ interface CheckedMessage {
   readonly metadata: Record<string, unknown> | null
   readonly attachments: readonly GivenAttachment[]
   readonly runPermissions?: Permissions
+  readonly deliver?: Delivery | 'reject'
 }
 
 /** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
@@ -260,7 +319,7 @@ export function checkMessage(
     ? messageProblem(message)
     : `Expected a text or a message, got ${typeof message}.`
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments, runPermissions } = message as NewMessage
+  const { id, role, content, silent, metadata, attachments, runPermissions, deliver } = message as NewMessage
   return {
     id: id ?? newId(),
     role: role ?? 'user',
@@ -270,11 +329,12 @@ export function checkMessage(
       metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
     attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
     ...(runPermissions !== undefined && { runPermissions }),
+    ...(deliver !== undefined && { deliver }),
   }
 }
 
 function messageProblem(message: Readonly<Record<string, unknown>>): string | undefined {
-  const { id, role, content, silent, metadata, attachments, runPermissions } = message
+  const { id, role, content, silent, metadata, attachments, runPermissions, deliver } = message
   if (id !== undefined) {
     const problem = messageIdProblem(id) ?? halfCharacterProblem('a message id', id)
     if (problem !== undefined) return problem
@@ -283,6 +343,9 @@ function messageProblem(message: Readonly<Record<string, unknown>>): string | un
     return `Expected "role" to be "user" or "assistant", got ${JSON.stringify(role) ?? typeof role}.`
   if (silent !== undefined && typeof silent !== 'boolean')
     return `Expected "silent" to be true or false, got ${typeof silent}.`
+  const modes: readonly unknown[] = [undefined, ...DELIVERIES, 'reject']
+  if (!modes.includes(deliver))
+    return `Expected "deliver" to be one of ${modes.slice(1).join(', ')}, got ${JSON.stringify(deliver) ?? typeof deliver}.`
   return contentProblem(content, attachments) ?? metadataProblem(metadata) ?? rulesProblem(runPermissions)
 }
 

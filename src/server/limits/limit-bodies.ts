@@ -8,7 +8,7 @@ import type { ServerContext, ServerEnv, ThreadContext } from '../server-context.
 const SMALL_REQUEST_BYTES = 16 * 1024
 
 /** Routes of a thread that take a few words at most. */
-const SMALL: ReadonlySet<string> = new Set(['stop', 'continue', 'terminate'])
+const SMALL = /^(?:stop|continue|terminate|messages\/[^/]+\/cancel|queue\/[^/]+\/promote)$/
 
 /** Files are counted while they stream. */
 const STREAMED = 'files/content'
@@ -29,7 +29,7 @@ export function limitBodies({
     const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []
     if (behind === STREAMED) return next()
     const checked = behind.startsWith(OWN) ? next : () => checkJson(context).then(next)
-    return SMALL.has(behind) ? small(context, checked) : usual(context, checked)
+    return SMALL.test(behind) ? small(context, checked) : usual(context, checked)
   }
 }
 

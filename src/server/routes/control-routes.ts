@@ -1,5 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
+import { REASON_LENGTH } from '../../client/messages/interrupt.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
 import {
   deletedThreads,
@@ -15,6 +17,8 @@ import type { ServerContext, ThreadApp } from '../server-context.js'
 const ACCEPTED = { description: 'Accepted.' }
 
 const shared = { tags: ['control'], security }
+
+const reason = z.string().max(REASON_LENGTH).optional()
 
 const stop = createRoute({
   ...shared,
@@ -32,10 +36,26 @@ const stop = createRoute({
           .boolean()
           .optional()
           .openapi({ description: 'False: subagents that the run waits for go on.' }),
+        reason: reason.openapi({ description: 'For people: it is in the event of the end of the run.' }),
+        queue: z
+          .enum(['keep', 'clear'])
+          .optional()
+          .openapi({ description: 'Clear: queued messages and tools are removed.' }),
       }),
     ),
   },
-  responses: { 202: ACCEPTED, ...writeRefusals },
+  responses: {
+    200: json(
+      'Accepted, or nothing to do.',
+      z
+        .object({
+          status: z.enum(['accepted', 'no_op']),
+          runId: z.string().optional().openapi({ description: 'The run that was open.' }),
+        })
+        .openapi('Stopped'),
+    ),
+    ...writeRefusals,
+  },
 })
 
 const goOn = createRoute({
@@ -66,12 +86,8 @@ const terminate = createRoute({
 /** Adds the routes that steer a thread; each may be repeated without harm. */
 export function addControlRoutes(app: ThreadApp, server: ServerContext): void {
   app.openapi(stop, async (context) => {
-    const { runId, children } = context.req.valid('json')
-    await threadOfCommand(server, context).stop({
-      ...(runId !== undefined && { runId }),
-      ...(children !== undefined && { children }),
-    })
-    return context.body(null, 202)
+    const options = withoutUndefined(context.req.valid('json'))
+    return context.json(await threadOfCommand(server, context).stop(options), 200)
   })
   app.openapi(goOn, async (context) => {
     await threadOfCommand(server, context).continue()
@@ -113,7 +129,44 @@ const removeQueued = createRoute({
   responses: { 204: { description: 'Removed: it will not run.' }, ...writeRefusals },
 })
 
-/** Adds the routes that delete threads and remove items from their queues. */
+const promote = createRoute({
+  method: 'post',
+  path: '/threads/{threadId}/queue/{itemId}/promote',
+  operationId: 'promoteQueued',
+  tags: ['messages'],
+  security,
+  summary: 'Moves a message or tool before everything that waits in the queue.',
+  request: { params: threadParams.extend({ itemId: z.string() }), headers: keyHeader },
+  responses: { 204: { description: 'Moved.' }, ...writeRefusals },
+})
+
+const cancel = createRoute({
+  method: 'post',
+  path: '/threads/{threadId}/messages/{messageId}/cancel',
+  operationId: 'cancelMessage',
+  tags: ['messages'],
+  security,
+  summary: 'Ends what was sent: a queued message is removed, the run of a delivered one is stopped.',
+  request: {
+    params: threadParams.extend({ messageId: z.string() }),
+    headers: keyHeader,
+    body: optionalBody(z.strictObject({ reason })),
+  },
+  responses: {
+    200: json(
+      'Cancelled. A message that has ended answers 409.',
+      z
+        .object({
+          status: z.enum(['removed', 'cancelled']),
+          runId: z.string().optional().openapi({ description: 'The run that is stopped.' }),
+        })
+        .openapi('Cancelled'),
+    ),
+    ...writeRefusals,
+  },
+})
+
+/** Adds the routes that delete threads, and end, remove or move what was sent to them. */
 export function addRemovalRoutes(app: ThreadApp, server: ServerContext): void {
   const { client } = server
   app.openapi(remove, async (context) => {
@@ -123,5 +176,14 @@ export function addRemovalRoutes(app: ThreadApp, server: ServerContext): void {
   app.openapi(removeQueued, async (context) => {
     await threadOfCommand(server, context).removeQueued(context.req.valid('param').itemId)
     return context.body(null, 204)
+  })
+  app.openapi(promote, async (context) => {
+    await threadOfCommand(server, context).promote(context.req.valid('param').itemId)
+    return context.body(null, 204)
+  })
+  app.openapi(cancel, async (context) => {
+    const { messageId } = context.req.valid('param')
+    const options = withoutUndefined(context.req.valid('json'))
+    return context.json(await threadOfCommand(server, context).cancel(messageId, options), 200)
   })
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { LIMITS } from '../../protocol/limits.js'
 import type { PermissionDecision } from '../../policy/judge.js'
 import type { ToolCallEntry } from '../../protocol/message.js'
-import type { QueueMessage, QueueTool } from '../../protocol/messages.js'
+import type { QueuedDelivery, QueueMessage, QueueTool } from '../../protocol/messages.js'
 import { readReports } from '../reopen/reopened-children.js'
 import { listGivenCalls } from '../reopen/reopened-thread.js'
 import type { Reader } from '../store.js'
@@ -115,7 +115,7 @@ export async function waitingItems(
   const { id } = thread
   const rows = await db
     .selectFrom('messages')
-    .select(['id', 'role', 'sent_by', 'tool_calls', 'created_at'])
+    .select(['id', 'role', 'sent_by', 'tool_calls', 'created_at', 'deliver'])
     .where('thread_id', '=', id)
     .where('position', 'is', null)
     .where('status', '=', 'pending')
@@ -137,10 +137,11 @@ interface Row {
   readonly sent_by: string
   readonly tool_calls: string | null
   readonly created_at: Micros
+  readonly deliver: string | null
 }
 
 function itemOf(row: Row, invocation: string | undefined): WaitingItem | null {
-  const { id, role, sent_by: sentBy, tool_calls: calls, created_at: createdAt } = row
+  const { id, role, sent_by: sentBy, tool_calls: calls, created_at: createdAt, deliver } = row
   if (calls !== null) {
     const [call] = JSON.parse(calls) as readonly ToolCallEntry[]
     if (call === undefined) return null
@@ -152,6 +153,8 @@ function itemOf(row: Row, invocation: string | undefined): WaitingItem | null {
     role: role === 'assistant' ? ('assistant' as const) : ('user' as const),
     ...(from !== null && { from }),
     ...(invocation !== undefined && { invocation }),
+    // Written by `messageToRow`: the store's boundary.
+    ...(deliver !== null && { deliver: deliver as QueuedDelivery }),
   }
   return { id, createdAt, kind: 'message', message }
 }

@@ -7,6 +7,7 @@ import type {
   MessageStatus,
   ToolCallEntry,
 } from '../../protocol/message.js'
+import type { QueuedDelivery } from '../../protocol/messages.js'
 import type { Side } from '../../protocol/plan.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
 import type { Schema } from '../schema.js'
@@ -51,6 +52,7 @@ export interface NewMessage {
   readonly side?: Side | null
   readonly run?: number | null
   readonly step?: number | null
+  readonly deliver?: QueuedDelivery | undefined
 }
 
 export function messageToRow(
@@ -81,6 +83,7 @@ export function messageToRow(
     sent_by: message.sentBy,
     run: message.run ?? null,
     step: message.step ?? null,
+    deliver: message.deliver ?? null,
     // The trace of the writer: a step belongs to the trace of the message that it drains.
     traceparent: activeTraceparent(),
   }

@@ -93,10 +93,54 @@ export async function removeQueuedItem(tx: Writer, item: RemovedItem): Promise<R
   if (removal.fate !== 'removed') return removal.fate
   const { threadId, now } = item
   const waiting = await countUndelivered(tx, threadId)
-  const changed = fact('queue.changed', { waiting })
+  const changed = fact('queue.changed', { waiting, removed: [item.id] })
   await appendEvents(tx, { threadId, events: [...(removal.events ?? []), changed], now })
   await restoreOwnState(tx, threadId)
   return 'removed'
+}
+
+/**
+ * T3: removes all queued messages and tools but those of subagents, which the thread has to receive. Returns the ids of the items in
+ * the order of their rows.
+ */
+export async function removeAllQueued(
+  tx: Writer,
+  { threadId, now }: Pick<RemovedItem, 'threadId' | 'now'>,
+): Promise<readonly string[]> {
+  const rows = await tx
+    .updateTable('messages')
+    .set({ status: 'removed' })
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .where('subagent_id', 'is', null)
+    .returning(['id', 'tool_calls', 'created_at'])
+    .execute()
+  const removed: string[] = []
+  for (const { id, tool_calls: calls } of rows.toSorted((one, other) => one.created_at - other.created_at)) {
+    const [call] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
+    removed.push(call?.id ?? id)
+    if (call === undefined) continue
+    await finishToolCall(tx, { threadId, callId: call.id, status: 'cancelled', errorCode: 'removed', now })
+  }
+  if (removed.length === 0) return []
+  const changed = fact('queue.changed', { waiting: await countUndelivered(tx, threadId), removed })
+  await appendEvents(tx, { threadId, events: [changed], now })
+  await restoreOwnState(tx, threadId)
+  return removed
+}
+
+/** Whether an item can be moved: as `Removal`, which `waiting` can be. */
+export async function queuedFate(
+  db: Reader,
+  threadId: string,
+  id: string,
+): Promise<'waiting' | Exclude<Removal, 'removed'>> {
+  const call = await findToolCall(db, threadId, id)
+  const message = await findRow(db, threadId, call?.message_id ?? id)
+  if (message === undefined) return 'unknown'
+  const fate = fateOf(message)
+  return fate === 'removed' ? 'waiting' : fate
 }
 
 interface Removed {

@@ -110,6 +110,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       // Rules for the run that takes the message.
       run_permissions: 'text?',
       refused_by: 'text?',
+      deliver: 'text?',
     },
     // Ids of senders are unique within a thread: the same id in another thread neither collides nor reveals that it exists.
     key: ['thread_id', 'id'],
@@ -171,6 +172,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       steps: 'int',
       waited: 'big',
       usage: 'text?',
+      cancel_reason: 'text?',
       session: 'text?',
       output: 'text?',
       error: 'text?',
@@ -251,10 +253,8 @@ const TABLES: Readonly<Record<string, Table>> = {
       text: 'text',
     },
   },
-  stops: {
-    // Null for all runs.
-    columns: { id: 'id', thread_id: 'text', run: 'int?', operation: 'text?' },
-  },
+  // `run`: null for all runs.
+  stops: { columns: { id: 'id', thread_id: 'text', run: 'int?', operation: 'text?' } },
   workers: {
     columns: { id: 'text', identity: 'text', beats: 'big' },
     key: ['id'],

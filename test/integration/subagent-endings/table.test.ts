@@ -58,7 +58,10 @@ const ENDINGS: readonly Ending[] = [
   failing('a hook that blocks its request', 'forbidden one', '(hook_blocked)'),
   failing('a hook that refuses its message', 'refused one', '(hook_blocked)'),
   { ...failing('a variable that it lacks', 'talk one', 'env_required'), late: false },
-  { ...failing('an interrupt by a client', 'deliver one', '(stopped)'), end: ({ child }) => child.stop() },
+  {
+    ...failing('an interrupt by a client', 'deliver one', '(stopped)'),
+    end: async ({ child }) => void (await child.stop()),
+  },
   {
     ...terminated,
     title: 'T7 SA-R-10.4 SA-A-07.13b a termination',

@@ -1,0 +1,202 @@
+/**
+ * What ends work: a stop of the run, and the cancellation of what was sent.
+ * Owns: what a stop finds in the store, and the end of a message by its id.
+ * Does not own: what a stop means for the thread (`thread/inbox.ts`), and the removal of a queued item (`queued-items.ts`).
+ * Invariant: rows first (T2). What the answer says is what the store had: a run may end by itself before the stop reaches it.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  ConfigError,
+  MessageNotFoundError,
+  NotCancelableError,
+  NoWorkerError,
+} from '../../protocol/errors.js'
+import { runIdOf, runNumberOf } from '../../protocol/ids.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { Stop } from '../../protocol/messages.js'
+import { nowMicros } from '../../protocol/time.js'
+import { withoutUndefined } from '../../protocol/values.js'
+import { countUndelivered } from '../../store/messages/message-writes.js'
+import { removeAllQueued } from '../../store/messages/queue.js'
+import type { Reader, Writer } from '../../store/store.js'
+import { findRun, updateRun } from '../../store/threads/runs.js'
+import { openRun } from '../../store/threads/stops.js'
+import { requireOpenThread, storeStopNews } from '../client-context.js'
+import type { ClientContext } from '../client-context.js'
+import { carryOut } from '../once.js'
+import { signalThread } from '../thread-workflow.js'
+import { removeRow, tellRemoval } from './queued-items.js'
+import { findMessageRead } from './read-message.js'
+import type { MessageEnd } from './read-message.js'
+
+export interface StopOptions {
+  /** Stops only this run; where another one is open, nothing happens. */
+  readonly runId?: string
+  /** @default true */
+  readonly children?: boolean
+  /** Why, for people: it is in the `run.cancelled` of the run. At most 1,000 characters. */
+  readonly reason?: string
+  /** `clear`: what is queued, messages and tools, is removed. @default 'keep' */
+  readonly queue?: 'keep' | 'clear'
+}
+
+/** `no_op`: no such run was open, and nothing waited. */
+export interface Stopped {
+  readonly status: 'accepted' | 'no_op'
+  /** The run that was open. */
+  readonly runId?: string
+}
+
+/** The longest reason of a stop or a cancellation, in characters. */
+export const REASON_LENGTH = 1000
+
+/** Signals the workflow, which decides what the stop means, then tells the activity in flight. */
+export async function stopThread(
+  context: ClientContext,
+  threadId: string,
+  options: StopOptions,
+): Promise<Stopped> {
+  checkStop(options)
+  const { runId, children, reason, queue } = options
+  const given = withoutUndefined({ runId, children, reason, queue })
+  const { run, waits, removed } = await carryOut(context, {
+    ...{ threadId, name: 'stop', content: given },
+    // Before the signal: a run that begins later may be one that the workflow does not stop.
+    store: (tx) => prepareStop(tx, threadId, options),
+    announce: async ({ run, removed, commandId }, repeated) => {
+      const stop = { ...withoutUndefined({ runId, children }), commandId }
+      const input: Stop = removed.length > 0 ? { ...stop, removed } : stop
+      await tellStop(context, { threadId, input, run: repeated ? null : run })
+    },
+  })
+  if (run !== null) return { status: 'accepted', runId: runIdOf(run) }
+  return { status: waits || removed.length > 0 ? 'accepted' : 'no_op' }
+}
+
+interface ToldStop {
+  readonly threadId: string
+  readonly input: Stop
+  /** Whose activity in flight hears of it besides. */
+  readonly run: number | null
+}
+
+async function tellStop(context: ClientContext, { threadId, input, run }: ToldStop): Promise<void> {
+  await signalThread(context, threadId, { name: SIGNALS.stop, input })
+  if (run !== null) await storeStopNews(context, { threadId, run })
+}
+
+interface Found {
+  /** The run that the stop is for, if it is open. */
+  readonly run: number | null
+  /** The stop is for any run, none is open, and items wait. */
+  readonly waits: boolean
+}
+
+interface Prepared extends Found {
+  /** Ids of the items that it has removed. */
+  readonly removed: readonly string[]
+  readonly commandId: string
+}
+
+async function findStopped(db: Reader, threadId: string, runId: string | undefined): Promise<Found> {
+  await requireOpenThread(db, threadId)
+  const open = await openRun(db, threadId)
+  if (open !== null)
+    return { run: runId === undefined || runId === runIdOf(open) ? open : null, waits: false }
+  return { run: null, waits: runId === undefined && (await countUndelivered(db, threadId)) > 0 }
+}
+
+/** Writes the reason into the row of the run, and removes what waits. A stop of another run than the open one writes nothing. */
+async function prepareStop(
+  tx: Writer,
+  threadId: string,
+  { runId, reason, queue }: StopOptions,
+): Promise<Prepared> {
+  const found = await findStopped(tx, threadId, runId)
+  const { run } = found
+  if (run !== null && reason !== undefined)
+    await updateRun(tx, { threadId, number: run }, { cancel_reason: reason })
+  const clears = queue === 'clear' && (run !== null || runId === undefined)
+  const removed = clears ? await removeAllQueued(tx, { threadId, now: nowMicros() }) : []
+  return { ...found, removed, commandId: randomUUID() }
+}
+
+function checkStop({ reason, queue }: StopOptions): void {
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > REASON_LENGTH))
+    throw new ConfigError([
+      `Expected "reason" to be a text of at most ${REASON_LENGTH} characters, got ${typeof reason === 'string' ? `one of ${reason.length}` : typeof reason}: shorten it.`,
+    ])
+  if (queue !== undefined && queue !== 'keep' && queue !== 'clear')
+    throw new ConfigError([`Expected "queue" to be "keep" or "clear", got ${JSON.stringify(queue)}.`])
+}
+
+/** How a message was cancelled. */
+export type Cancelled =
+  /** It waited in the queue. */
+  | { readonly status: 'removed' }
+  /** The run that had taken it is stopped; other messages that this run took end with it. */
+  | { readonly status: 'cancelled'; readonly runId: string }
+
+/**
+ * Ends what was sent: a queued message is removed, the run of a delivered one is stopped, and the thread goes on with what waits.
+ * @throws MessageNotFoundError, NotCancelableError
+ */
+export async function cancelMessage(
+  context: ClientContext,
+  threadId: string,
+  { messageId, reason }: { readonly messageId: string; readonly reason?: string | undefined },
+): Promise<Cancelled> {
+  checkStop({ ...(reason !== undefined && { reason }) })
+  const { cancelled } = await carryOut(context, {
+    ...{ threadId, name: 'cancel', content: withoutUndefined({ messageId, reason }) },
+    store: async (tx) => ({
+      cancelled: await cancelStored(tx, threadId, { messageId, reason }),
+      commandId: randomUUID(),
+    }),
+    announce: async ({ cancelled: done, commandId }, repeated) => {
+      // The row is removed, which decides.
+      if (done.status === 'removed') await tellRemoval(context, threadId, messageId).catch(ignoreNoWorker)
+      else {
+        const { runId } = done
+        const input = { runId, parks: false, commandId }
+        await tellStop(context, { threadId, input, run: repeated ? null : runNumberOf(runId) })
+      }
+    },
+  })
+  return cancelled
+}
+
+async function cancelStored(
+  tx: Writer,
+  threadId: string,
+  { messageId, reason }: { readonly messageId: string; readonly reason: string | undefined },
+): Promise<Cancelled> {
+  const found = await findMessageRead(tx, threadId, messageId)
+  if (found === null) throw new MessageNotFoundError(threadId, messageId)
+  const { end } = found
+  if (end === null) {
+    await removeRow(tx, threadId, messageId)
+    return { status: 'removed' }
+  }
+  const runId = end.kind === 'delivered' ? end.runId : null
+  if (runId !== null && (await openRun(tx, threadId)) === runNumberOf(runId)) {
+    await requireOpenThread(tx, threadId)
+    if (reason !== undefined)
+      await updateRun(tx, { threadId, number: runNumberOf(runId) }, { cancel_reason: reason })
+    return { status: 'cancelled', runId }
+  }
+  throw new NotCancelableError(threadId, { messageId, end: await describeEnd(tx, threadId, end) })
+}
+
+function ignoreNoWorker(error: unknown): void {
+  if (!NoWorkerError.isInstance(error)) throw error
+}
+
+/** How it ended, as the end of a sentence. */
+async function describeEnd(db: Reader, threadId: string, end: MessageEnd): Promise<string> {
+  if (end.kind !== 'delivered') return `one that was ${end.kind}`
+  if (end.runId === null) return 'one that no run took'
+  const number = runNumberOf(end.runId)
+  const run = await findRun(db, { threadId, number })
+  return `one whose run ended as ${run?.outcome ?? 'lost'} (${run?.reason ?? 'lost'})`
+}
