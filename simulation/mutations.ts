@@ -113,8 +113,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a promoted item keeps its place',
     file: 'src/thread/operations.ts',
-    find: 'const queue = [entry, ...control.queue.filter((other) => other !== entry)]',
-    replace: 'const queue = control.queue',
+    find: 'const queue = [entry, ...next.queue.filter((other) => other !== entry)]',
+    replace: 'const queue = next.queue',
   },
   {
     name: 'a message for the next turn joins the run',
