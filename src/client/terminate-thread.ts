@@ -51,7 +51,7 @@ async function endThread(
 ): Promise<'cancelled' | 'closed' | 'missing'> {
   const store = await context.store()
   const requested = await store.write((tx) =>
-    requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
+    requestTermination(tx, { threadId, reason: reason ?? null, by: 'client', now: nowMicros() }),
   )
   if (requested === 'missing' || requested === 'closed') return requested
   if ((await cancelWorkflow(context, threadId)) === 'accepted') {

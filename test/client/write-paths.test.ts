@@ -98,13 +98,13 @@ const COMMANDS: readonly Control[] = [
     writes: ['owner_budgets'],
     run: (threads) => threads.setBudgets({ account: 'acme' }, { day: { maxCost: 1 } }),
   },
-  { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
+  { of: ['setEnv'], writes: ['threads', 'events', 'variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
     of: ['writeFile'],
-    writes: ['files', 'blobs'],
+    writes: ['threads', 'files', 'blobs', 'events'],
     run: () => thread.writeFile('/new', 'new', 'text/plain'),
   },
-  { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
+  { of: ['unlinkFile'], writes: ['threads', 'files', 'events'], run: () => thread.unlinkFile('/new') },
   { of: ['stop', 'continue'], writes: ['stops'], run: () => Promise.all([thread.stop(), thread.continue()]) },
   {
     // Each waits ten seconds for the workflow, for which no worker answers.
@@ -160,9 +160,11 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
   const types = events.flatMap((row) =>
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
-  const told = ['thread.started', 'run.started', 'thread.started', 'queue.changed']
+  const before = ['thread.started', 'run.started', 'file.changed']
+  const set = ['thread.started', 'variables.changed', 'file.changed', 'file.changed']
+  const ended = ['message.ended', 'queue.changed', 'thread.terminating']
   // A grant was given, and revoked.
-  expect(types).toEqual([...told, 'policy.changed', 'policy.changed'])
+  expect(types).toEqual([...before, ...set, ...ended, 'policy.changed', 'policy.changed'])
 })
 
 /** Rows of what happened, without those that say what is asked for. */

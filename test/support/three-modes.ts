@@ -4,6 +4,7 @@ import type { Registry } from '../../src/definitions/known-definitions.js'
 import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
 import { allEventProblems } from './event-shapes.js'
+import { foldProblem } from './folded.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
 import { testEnvironment } from './test-store.js'
@@ -110,6 +111,15 @@ export function threeModes<R extends Registry>(
 
     test('every stored event has the payload that its type promises', async () => {
       expect(await allEventProblems(inMode.env.store)).toEqual([])
+    })
+
+    test('AR-VA.1 AR-S4.1 the events of every thread of this file fold into its snapshot', async () => {
+      const problems: string[] = []
+      for await (const { threadId } of inMode.env.threads.list()) {
+        const problem = await foldProblem(inMode.env.threads.get(threadId))
+        if (problem !== null) problems.push(problem)
+      }
+      expect(problems).toEqual([])
     })
 
     test('SA-R-03.0 every step of this file has its phases and their work in order', async () => {

@@ -35,6 +35,7 @@ const PAGE = 100
 
 /** The outcome of one read, which all subscribers at the same place share. */
 export interface EventPage {
+  readonly place: EventPlace
   readonly events: readonly JoinedFact[]
   /** Pieces of the text that streams, in the order of their arrival. */
   readonly deltas: readonly StoredDelta[]
@@ -45,8 +46,16 @@ export interface EventPage {
   readonly closed: boolean
 }
 
-interface ReadEventPage {
+/** Where the events of a thread come from, as each of them says. */
+export interface EventPlace {
   readonly threadId: string
+  /** The thread id of the root of its tree. */
+  readonly sessionId: string
+  /** The id of the store. */
+  readonly runtimeId: string
+}
+
+interface ReadEventPage extends Pick<EventPlace, 'threadId' | 'runtimeId'> {
   readonly sequence: number
   /** The last delta that was read; null to read no deltas. */
   readonly delta: number | null
@@ -57,16 +66,18 @@ interface ReadEventPage {
  * the deltas: they may create the message of a delta, or begin another attempt at it. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
-  const { threadId, sequence, delta } = read
+  const { threadId, runtimeId, sequence, delta } = read
   const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
   const progress = await threadProgress(db, threadId)
   if (progress === null) throw new ThreadNotFoundError(threadId)
-  const { lastSequence, closed } = progress
+  const { root: sessionId, lastSequence, closed } = progress
+  const place = { threadId, sessionId, runtimeId }
   const stored =
     lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit: PAGE }) : []
   const events: JoinedFact[] = []
-  for (const event of stored) events.push(await joinEvent(db, threadId, event))
+  for (const event of stored) events.push(await joinEvent(db, place, event))
   return {
+    place,
     events,
     deltas,
     useful: findUsefulAttempts(stored),
@@ -94,8 +105,9 @@ const SCHEMA_VERSION = 1
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
  * only, and the content of an event is joined from other tables of the store.
  */
-async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
-  const { type, sequence, at, scope, payload } = event
+async function joinEvent(db: Reader, place: EventPlace, event: StoredEvent): Promise<JoinedFact> {
+  const { threadId } = place
+  const { type, sequence, at, scope, payload, trace } = event
   const joined = {
     ...scope,
     sequence,
@@ -103,7 +115,7 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
     type,
     timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
-    threadId,
+    ...{ ...place, ...trace },
     payload: { ...payload, ...(isJoined(type) && (await JOINS[type](db, threadId, event))) },
   }
   // A writer made the row from a `Fact`. A type or field that a newer version wrote is delivered unchanged.
@@ -111,16 +123,15 @@ async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Prom
 }
 
 export function toDeltaEvent(
-  { threadId, messageId, kind, attempt, offset, text }: NewDelta,
-  cursor: string,
+  { messageId, kind, attempt, offset, text }: NewDelta,
+  { cursor, ...place }: EventPlace & { readonly cursor: string },
 ): ThreadEvent {
   return {
     cursor,
     type: kind === 'text' ? 'model.delta' : 'reasoning.delta',
     timestamp: new Date().toISOString(),
     schemaVersion: SCHEMA_VERSION,
-    threadId,
-    messageId,
+    ...{ ...place, messageId },
     payload: { attempt, offset, text },
   }
 }
@@ -136,6 +147,7 @@ type Join<Type extends JoinedType> = (
 /** The functions that join the fields of each type. A type of `JoinedPayloads` without an entry here does not compile. */
 const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'thread.status': joinThreadStatus,
+  'thread.terminating': joinTermination,
   'message.created': joinMessage,
   'message.updated': joinMessage,
   'queue.changed': joinQueue,
@@ -165,6 +177,15 @@ async function joinThreadStatus(db: Reader, threadId: string): Promise<JoinedPay
     .where('id', '=', threadId)
     .executeTakeFirst()
   return { status: thread?.status ?? null }
+}
+
+async function joinTermination(db: Reader, threadId: string): Promise<JoinedPayloads['thread.terminating']> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('terminate_reason as reason')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return { reason: thread?.reason ?? null }
 }
 
 async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {

@@ -237,6 +237,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       at: 'big',
       scope: 'text',
       events: 'text',
+      trace: 'text?',
       writer: 'writer',
     },
   },
