@@ -152,6 +152,15 @@ describe('spans', () => {
       expect(second).toMatchObject({ traceId: first?.traceId, parentSpanId: first?.spanId })
     }))
 
+  test('a request to a provider has the trace of its span in a header', () => {
+    const chat = scriptedModel([{ text: 'Yes.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      await step(desk.dependencies, modelInput({ asked: true, drain: drainOf(['m1']) }))
+      const [span] = named('chat scripted')
+      expect(chat.requests[0]?.raw.headers).toEqual({ traceparent: `00-${span?.traceId}-${span?.spanId}-01` })
+    })
+  })
+
   test('events have the ids of the trace and the span that wrote them, once a row', () =>
     withModels({ models: { chat: { asked: scriptedModel([{ text: 'Yes.' }]) } } }, async (desk) => {
       await step(desk.dependencies, modelInput({ asked: true, drain: drainOf(['m1']) }))
