@@ -17,14 +17,8 @@ interface Field {
 
 /** The files whose types the table names. */
 const FILES = [
-  'events',
-  'event-codes',
-  'payloads/governance',
-  'payloads/sessions',
-  'payloads/queue',
-  'status',
-  'plan',
-  'message',
+  ...(['events', 'event-codes', 'payloads/governance', 'payloads/lifecycle'] as const),
+  ...(['payloads/queue', 'payloads/sessions', 'status', 'plan', 'message'] as const),
 ] as const
 
 /** What each named type of the table is; their fields are printed at the end of the page. */
@@ -58,6 +52,9 @@ const CODES = [
   'PolicySubject',
   'PolicyChangeKind',
   'SessionField',
+  'UndeliveredEnd',
+  'FileChangeKind',
+  'TerminatedBy',
   'WarningCode',
 ] as const
 
@@ -66,7 +63,19 @@ const HEAD = `# Events
 <!-- Made from src/protocol/events.ts by \`npm run events\`. Do not edit. -->
 
 What \`thread.events()\` and \`GET /threads/{threadId}/events\` deliver, by \`type\`. Later versions add types, optional fields and codes:
-pass over what you do not know. \`Micros\` is a number of microseconds since 1970. A client in TypeScript has all of this as the type \`ThreadEvent\`.
+pass over what you do not know. \`Micros\` is a number of microseconds since 1970. A client in TypeScript has all of this as the type \`ThreadEvent\`;
+[a JSON Schema](events.schema.json) (\`everthread/events.schema.json\`) refuses every field and code that this version does not write.
+
+\`fold\` makes the state of a thread of its events: agent, status, run, queue, requests, effects and subagents, as its snapshot has them. It loads
+nothing of Node, so a page can keep the state of a thread with it. Events may come twice or swapped; where one is missing, \`gapAfter\` says from where to read on.
+
+\`\`\`ts
+import { fold } from 'everthread/fold'
+
+let state = fold(eventsSoFar) // or fold(snapshot, eventsBehindIt)
+state = fold(state, newEvents)
+if (state.gapAfter !== null) await readAgain(\`/events?after=\${state.gapAfter}\`)
+\`\`\`
 `
 
 /**

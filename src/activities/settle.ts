@@ -102,6 +102,7 @@ async function finalize(
   await withdrawUnacknowledged(tx, input)
   if (input.end !== null) await endRun(tx, { thread, input, failureText }, input.end)
   if (input.close !== null) await close(tx, { thread, input }, input.close)
+  else if (input.end === null) await recordStatus(tx, { thread, input })
   const answer = answerOf({ thread, input, ended }, await limitOperations(tx, input))
   await recordSettle(tx, { input, facts }, { threadId, id: settleOperationId(input.settle) })
   return answer
@@ -242,11 +243,20 @@ async function endRun(tx: Writer, ending: EndingRun, end: RunEnd): Promise<void>
       reason,
       steps,
       usage: { ...usage },
+      status: input.snapshot.status,
       ...(reason === 'definition_missing' && { error: missingAgentText(input) }),
     },
     scope,
   )
   await appendEvents(tx, { threadId, events: [told], now })
+}
+
+/** No end of a run says that the status is another one now. */
+async function recordStatus(tx: Writer, { thread, input }: Settling): Promise<void> {
+  const { status } = input.snapshot
+  if (status === thread.status) return
+  const { threadId } = input
+  await appendEvents(tx, { threadId, events: [fact('thread.updated', { status })], now: microseconds(input) })
 }
 
 async function sessionEnd(tx: Writer, { threadId }: SettleInput, end: RunEnd): Promise<SessionEnd | null> {

@@ -71,7 +71,7 @@ async function endThread(
 ): Promise<'cancelled' | 'closed' | 'missing'> {
   const store = await context.store()
   const requested = await store.write((tx) =>
-    requestTermination(tx, { threadId, reason: reason ?? null, now: nowMicros() }),
+    requestTermination(tx, { threadId, reason: reason ?? null, by: 'client', now: nowMicros() }),
   )
   return requested === 'missing' ? requested : endMarked(context, threadId, requested)
 }

@@ -338,6 +338,17 @@ export type EffectFailureCode =
   /** Its activity failed for good. */
   | 'given_up'
 
+/** Who asked for the end of a thread. */
+export type TerminatedBy =
+  /** A caller of the client, of HTTP or of the command line. */
+  | 'client'
+  /** Code of its parent. */
+  | 'parent'
+  /** Code of one of its subagents. */
+  | 'child'
+  /** Its parent was closed, waits for it no longer, or never started it. */
+  | 'runtime'
+
 /** Why the runtime refused or skipped something. */
 export type WarningCode =
   /** An activity was completed from outside with an invalid answer. */
@@ -390,6 +401,10 @@ export type WarningCode =
 
 /** The fields that delivery adds from other tables of the store, by type. */
 export interface JoinedPayloads {
+  'thread.terminating': {
+    /** The reason that was given, as the row of the thread has it; null if none was. */
+    readonly reason: string | null
+  }
   'thread.status': {
     /** The description, as the row of the thread has it when the event is delivered; null if it has none. */
     readonly status: string | null

@@ -1,8 +1,8 @@
 /**
- * The event table: the only definition of the events and of their fields, for writers and for readers. The tests have a schema of each type in
- * `test/support/event-shapes.ts`; a type without one does not compile, and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
+ * The event table: the only definition of the events and of their fields, for writers and for readers. A JSON Schema is made of it,
+ * which the tests hold against every event, and a test fails for a type that nothing writes. A new key of `EventScope` needs its place in `src/store/event-rows.ts`.
  *
- * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`.
+ * - `EventPayloads` has the stored payloads, by type: ids, registered names and numbers only (T5), except `custom`, and the paths of files.
  * - `JoinedPayloads` (`event-codes.ts`) has the fields that delivery adds from other tables.
  * - `OpenFields` names the lists of codes that later versions extend: writers may use only the listed codes.
  *
@@ -30,6 +30,7 @@ import type {
   PermissionSource,
   RequestKind,
   Routing,
+  TerminatedBy,
   WarningCode,
 } from './event-codes.js'
 import type { MessageRole } from './message.js'
@@ -42,6 +43,15 @@ import type {
 } from './payloads/governance.js'
 import type { SessionUpdated } from './payloads/sessions.js'
 import type { QueueChange } from './payloads/queue.js'
+import type {
+  EffectEvent,
+  FileChange,
+  ModelRequest,
+  RunEnded,
+  RuntimeFailure,
+  SubagentEvent,
+  UndeliveredMessage,
+} from './payloads/lifecycle.js'
 import type { Side } from './plan.js'
 import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
 import type { JsonValue } from './values.js'
@@ -81,6 +91,11 @@ export interface EventPayloads {
   }
   /** The thread described what it is doing, by `sessionStatus` or `setStatus`. */
   'thread.status': Nothing
+  /** The end of the thread was asked for: nothing of it begins any more, and `thread.closed` follows. */
+  'thread.terminating': {
+    /** Who asked for it. */
+    readonly by: TerminatedBy
+  }
   /** The thread ended and accepts no more messages. */
   'thread.closed': {
     /** How it ended: `completed`, `failed` or `terminated`. */
@@ -173,6 +188,8 @@ export interface EventPayloads {
     readonly metadataLeftOut?: number
     /** The time from the request to the last byte of its answer. */
     readonly milliseconds: number
+    /** The id that the provider gave its answer, for its own log; left out if it gave none. */
+    readonly responseId?: string
   }
   /** A request to a model failed or was interrupted. */
   'model.failed': ModelRequest & {
@@ -192,6 +209,15 @@ export interface EventPayloads {
   'message.updated': Nothing
   /** A message was removed from the transcript. */
   'message.deleted': Nothing
+  /** An accepted message will never be in the transcript. The end of all others is their `message.created`. */
+  'message.ended': UndeliveredMessage
+  /** A file of the thread was written or deleted. */
+  'file.changed': FileChange
+  /** Variables of the thread have new values, which no event has. */
+  'variables.changed': {
+    /** Their names. */
+    readonly names: readonly string[]
+  }
   /** It was decided whether a call may run, because a rule, the mode, the tool or the policy function says something about it. */
   'permission.evaluated': {
     /** The name that was called. */
@@ -304,7 +330,7 @@ export interface EventPayloads {
   'subagent.failed': SubagentEvent
   /** A subagent closed without a report that this thread waits for. */
   'subagent.closed': SubagentEvent & {
-    /** How it closed, as Temporal or the store names it, such as `terminated`. */
+    /** How it closed, as the registry has it: as Temporal or the store names it, such as `terminated`. */
     readonly status: string
   }
   /** An effect was scheduled. */
@@ -336,6 +362,8 @@ export interface EventPayloads {
     /** The JSON value that the code gave it. */
     readonly data: JsonValue
   }
+  /** An activity of the thread failed; Temporal tries it again, unless the code says otherwise. */
+  'runtime.error': RuntimeFailure
   /** The runtime refused or skipped something. The thread continues. */
   'runtime.warning': {
     /** Why the runtime refused or skipped something. */
@@ -352,39 +380,6 @@ export type EventType = keyof EventPayloads
 /** The payload is empty. */
 type Nothing = Readonly<Record<string, never>>
 
-/** How a run ended. */
-export interface RunEnded {
-  /** Why it ended. */
-  readonly reason: StopReason
-  /** The number of its steps. */
-  readonly steps: number
-  /** The tokens and the cost of the whole run. */
-  readonly usage: Usage
-}
-
-interface ModelRequest {
-  /** The name of the model. */
-  readonly model: string
-  /** The number of the request in its step, from 1. */
-  readonly attempt: number
-}
-
-interface SubagentEvent {
-  /** The id of the subagent's thread. */
-  readonly reference: string
-  /** The name of its agent. */
-  readonly name: string
-  /** Why its session ended; only for `subagent.completed` and `subagent.failed`. */
-  readonly reason?: StopReason
-}
-
-interface EffectEvent {
-  /** The id of the effect. */
-  readonly effectId: string
-  /** The name of the effect. */
-  readonly name: string
-}
-
 /** The fields whose codes later versions extend; readers get them as open lists. */
 interface OpenFields {
   'model.failed': 'next'
@@ -399,6 +394,9 @@ interface OpenFields {
   'hook.completed': 'decision' | 'status'
   'hook.failed': 'code' | 'fails'
   'limit.changed': 'state'
+  'message.ended': 'end'
+  'file.changed': 'change'
+  'thread.terminating': 'by'
   'runtime.warning': 'code'
 }
 
@@ -426,6 +424,10 @@ interface Envelope extends EventScope {
   readonly schemaVersion: number
   /** The thread. */
   readonly threadId: string
+  /** The session: a tree of threads has the id of its root thread. */
+  readonly sessionId: string
+  /** The installation: all processes of a store have its id, also after a restart. */
+  readonly runtimeId: string
 }
 
 /** The fields of every fact of the event log. */
@@ -434,6 +436,10 @@ interface FactEnvelope extends Envelope {
   readonly sequence: number
   /** An id that is unique in the store. Deltas have none. */
   readonly eventId: string
+  /** The trace in which it was written, 32 hex digits; left out where no telemetry is collected. */
+  readonly traceId?: string
+  /** The span in which it was written, 16 hex digits; with `traceId` only. */
+  readonly spanId?: string
 }
 
 interface WithCursor {

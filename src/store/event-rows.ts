@@ -12,6 +12,8 @@ export interface StoredEvent {
   readonly at: Micros
   readonly scope: EventScope
   readonly payload: JsonObject
+  /** Where it was written; left out outside of any trace. */
+  readonly trace?: { readonly traceId: string; readonly spanId: string }
 }
 
 /** The events of a row; the last event has the sequence of the row. */

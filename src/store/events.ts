@@ -8,6 +8,7 @@ import { HIGHEST_INT } from './schema.js'
 import type { Schema } from './schema.js'
 import type { Reader, Store, Writer } from './store.js'
 import { pipeline } from './transaction.js'
+import { activeTraceparent } from '../telemetry/spans.js'
 import { toMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
 
@@ -38,6 +39,7 @@ export async function appendEvents(tx: Writer, appended: NewEvents): Promise<voi
     sequence: beforeLast(threadId, row.sequence),
     thread_id: threadId,
     at: now,
+    trace: activeTrace(),
   }))
   pipeline(tx, tx.insertInto('events').values(rows).execute())
 }
@@ -86,7 +88,7 @@ export async function readEvents(
   if (after > last) return []
   const rows = await db
     .selectFrom('events')
-    .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .select(['first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
     .where('thread_id', '=', threadId)
     .where('sequence', '>', after)
     // The index is by `sequence`: without an upper bound all later rows would be read. Sequences have no gaps, so every
@@ -110,15 +112,25 @@ export async function readEventsAt(
 ): Promise<readonly StoredEvent[]> {
   const rows = await db
     .selectFrom('events')
-    .select(['first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .select(['first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
     .where('thread_id', '=', threadId)
     .where('at', '=', at)
     .execute()
   return rows.flatMap(eventsOf)
 }
 
-function eventsOf(row: Parameters<typeof unpackEvents>[0] & Pick<StoredEvent, 'at'>): readonly StoredEvent[] {
-  return unpackEvents(row).map((event) => ({ ...event, at: row.at }))
+type ReadRow = Parameters<typeof unpackEvents>[0] & Pick<Selectable<Schema['events']>, 'at' | 'trace'>
+
+function eventsOf(row: ReadRow): readonly StoredEvent[] {
+  const { at, trace } = row
+  const place = trace === null ? {} : { trace: { traceId: trace.slice(0, 32), spanId: trace.slice(32) } }
+  return unpackEvents(row).map((event) => ({ ...event, at, ...place }))
+}
+
+/** The active trace as a row has it: the ids of the trace and of the span. */
+function activeTrace(): string | null {
+  const [, traceId, spanId] = activeTraceparent()?.split('-') ?? []
+  return traceId === undefined || spanId === undefined ? null : `${traceId}${spanId}`
 }
 
 /** The later of the recorded activity and `now`: clocks of senders differ, and lists by activity must not jump back. */

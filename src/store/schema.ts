@@ -304,6 +304,8 @@ interface EventsTable {
   /** JSON, in the format of `event-rows.ts`. */
   scope: string
   events: string
+  /** The ids of the trace and the span in which they were written, 48 hex digits; null outside of any trace. */
+  trace: string | null
 }
 
 interface DeltasTable {

@@ -9,7 +9,7 @@
  */
 import type { RunOutcome } from '../protocol/status.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
-import { globalRunId, payloadOf, textOf, textsOf } from './view.js'
+import { globalRunId, payloadOf, textOf } from './view.js'
 import type { ViewedFact } from './view.js'
 
 /** How a turn ended: with its run, or before a run took it. */
@@ -20,6 +20,8 @@ export interface TurnState {
   readonly waiting: readonly string[]
   /** Turns of the run that goes on, the newest last. */
   readonly running: readonly string[]
+  /** Messages that ended lately: what the workflow says of the queue may be stored after what a step or a caller did with it. */
+  readonly ended: readonly string[]
   /** True while a step drains the queue: messages that are created then were submitted. */
   readonly isDraining: boolean
 }
@@ -34,7 +36,10 @@ export type TurnChange =
       readonly reason: string
     }
 
-export const NO_TURNS: TurnState = { waiting: [], running: [], isDraining: false }
+export const NO_TURNS: TurnState = { waiting: [], running: [], ended: [], isDraining: false }
+
+/** As many as a queue holds. */
+const REMEMBERED = 1_000
 
 /** The newest turn of the run that goes on. */
 export function currentTurn({ running }: TurnState): string | undefined {
@@ -74,15 +79,11 @@ export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
 /** Messages and reports are turns; a queued tool begins a run, which is one. */
 const SUBMITTED: ReadonlySet<string> = new Set(['message', 'report'])
 
-function applyQueue(state: TurnState, { added, removed }: JsonObject): Applied {
+function applyQueue(state: TurnState, { added }: JsonObject): Applied {
   const submitted = addedItems(added).filter(({ id, kind }) => SUBMITTED.has(kind) && !isKnown(state, id))
   const waiting = [...state.waiting, ...submitted.map(({ id }) => id)]
-  const [next, ended] = endWaiting({ ...state, waiting }, textsOf(removed), {
-    outcome: 'removed',
-    reason: 'removed',
-  })
   const changes = submitted.map(({ id, kind }) => ({ kind: 'submitted', turnId: id, source: kind }) as const)
-  return [next, [...changes, ...ended]]
+  return [{ ...state, waiting }, changes]
 }
 
 function addedItems(added: JsonValue | undefined): readonly { readonly id: string; readonly kind: string }[] {
@@ -94,8 +95,12 @@ function addedItems(added: JsonValue | undefined): readonly { readonly id: strin
   })
 }
 
-function isKnown({ waiting, running }: TurnState, id: string): boolean {
-  return waiting.includes(id) || running.includes(id)
+function isKnown({ waiting, running, ended }: TurnState, id: string): boolean {
+  return waiting.includes(id) || running.includes(id) || ended.includes(id)
+}
+
+function withEnded(state: TurnState, ids: readonly string[]): TurnState {
+  return { ...state, ended: [...state.ended, ...ids].slice(-REMEMBERED) }
 }
 
 function beginRun(state: TurnState, event: ViewedFact & { readonly type: 'run.started' }): Applied {
@@ -121,7 +126,7 @@ function startTurn(state: TurnState, turnId: string): Applied {
 
 function endRun(state: TurnState, outcome: RunOutcome, reason: string): Applied {
   const changes = state.running.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)
-  return [{ ...state, running: [], isDraining: false }, changes]
+  return [withEnded({ ...state, running: [], isDraining: false }, state.running), changes]
 }
 
 /** A thread that closes rejects what waits; a run that did not end first has ended with it. */
@@ -139,13 +144,22 @@ interface Ending {
 function endWaiting(state: TurnState, ids: readonly string[], { outcome, reason }: Ending): Applied {
   const ended = state.waiting.filter((id) => ids.includes(id))
   const waiting = state.waiting.filter((id) => !ids.includes(id))
-  return [{ ...state, waiting }, ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)]
+  const changes = ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)
+  return [withEnded({ ...state, waiting }, ended), changes]
 }
 
-/** A message that no run will take: `message.ended` says how it ended. */
+/** A message that no run will take, also before the log has said that it joined the queue: `message.ended` says how it ended. */
 function endMessage(state: TurnState, event: ViewedFact): Applied {
-  const end = textOf(payloadOf(event)['end'])
-  if ((event.type as string) !== 'message.ended' || event.messageId === undefined) return [state, []]
-  const outcome = end === 'rejected' || end === 'refused' ? end : 'removed'
-  return endWaiting(state, [event.messageId], { outcome, reason: end ?? outcome })
+  // A queued tool is no turn: the run that it begins is one.
+  if (event.type !== 'message.ended' || event.messageId === undefined || event.toolCallId !== undefined)
+    return [state, []]
+  const { messageId: turnId, payload } = event
+  const outcome = UNDELIVERED.find((end) => end === payload.end) ?? 'removed'
+  if (state.ended.includes(turnId)) return [state, []]
+  const ending = { outcome, reason: payload.end }
+  if (state.waiting.includes(turnId)) return endWaiting(state, [turnId], ending)
+  const submitted = { kind: 'submitted', turnId, source: 'message' } as const
+  return [withEnded(state, [turnId]), [submitted, { kind: 'ended', turnId, ...ending }]]
 }
+
+const UNDELIVERED = ['rejected', 'refused', 'removed'] as const

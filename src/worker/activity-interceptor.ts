@@ -12,14 +12,18 @@ import { currentInput } from '../activities/temporal-activity.js'
 import { errorFields, readThrown } from '../activities/thrown.js'
 import type { Thrown } from '../activities/thrown.js'
 import { LEVEL } from '../protocol/answer-problem.js'
+import { fact } from '../protocol/facts.js'
+import type { RuntimeFailure } from '../protocol/payloads/lifecycle.js'
 import { FAILURES, failure, otherStoreFailure } from '../protocol/failures.js'
 import type { FailureType } from '../protocol/failures.js'
 import { isStoreId, modelOperationId, reportOperationId, settleOperationId } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import { isObject } from '../protocol/values.js'
 import { recordError } from '../store/errors.js'
+import { appendEvents } from '../store/events.js'
 import { StoreError } from '../store/store-error.js'
-import type { Store } from '../store/store.js'
+import type { Store, Writer } from '../store/store.js'
+import { threadProgress } from '../store/threads/threads.js'
 import { nowMicros } from '../protocol/time.js'
 import { ownTaskQueue } from '../store/store-location.js'
 
@@ -110,8 +114,24 @@ async function hideError(store: Store, context: Context, error: unknown): Promis
   const thrown = readThrown(error)
   const { activityType: activity } = context.info
   context.log.error('An activity failed.', { errorId: id, type, activity, ...errorFields(thrown) })
-  await store.write((tx) => recordError(tx, errorRow({ id, threadId, error }, thrown))).catch(() => undefined)
+  const row = errorRow({ id, threadId, error }, thrown)
+  await store
+    .write((tx) => recordFailure(tx, row, { code: type, activity, errorId: id }))
+    .catch(() => undefined)
   return failure(type, id)
+}
+
+/** With its event, unless the thread has no row or is closed. */
+async function recordFailure(
+  tx: Writer,
+  row: Parameters<typeof recordError>[1],
+  failed: RuntimeFailure,
+): Promise<void> {
+  await recordError(tx, row)
+  const { threadId, at: now } = row
+  if (threadId === null || (await threadProgress(tx, threadId))?.closed !== false) return
+  const events = [fact('runtime.error', failed)]
+  await appendEvents(tx, { threadId, events, now, movesActivity: false })
 }
 
 function plainCancellation(): CancelledFailure {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { withHeartbeats } from '../../src/activities/activity.js'
 import { FAILURES } from '../../src/protocol/failures.js'
 import { findError } from '../../src/store/errors.js'
+import { readEvents } from '../../src/store/events.js'
 import { StoreError } from '../../src/store/store-error.js'
 import { makeStoreId } from '../../src/store/store-location.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
@@ -56,6 +57,11 @@ describe('T5 what leaves an activity', () => {
         type: 'TypeError',
         message: `Cannot send ${SECRET}`,
         stack: expect.stringContaining('interceptor.test') as unknown,
+      })
+      const [event] = await desk.store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
+      expect(event).toMatchObject({
+        type: 'runtime.error',
+        payload: { code: 'Activity.Failed', errorId: id, activity: expect.any(String) as unknown },
       })
     }))
 

@@ -290,7 +290,7 @@ describe('its variables do not come in time', () => {
         status: 'removed',
       })
       const types = (await eventsOf(desk.store, child.reference)).map(({ type }) => type)
-      expect(types.slice(-2)).toEqual(['effect.removed', 'thread.closed'])
+      expect(types.slice(-3)).toEqual(['effect.removed', 'message.ended', 'thread.closed'])
     }))
 
   test('nothing happens if they came after all', () =>

@@ -17,6 +17,7 @@ import type {
   ExecuteToolInput,
 } from '../../src/protocol/activities.js'
 import { ACTIVITIES } from '../../src/protocol/answer-problem.js'
+import { readEvents } from '../../src/store/events.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { activityInterceptor } from '../../src/worker/activity-interceptor.js'
 import { fakeStreamModel } from '../support/fake-stream-model.js'
@@ -150,7 +151,37 @@ describe('spans', () => {
       expect(first?.parentSpanId).toBeNull()
       expect(second).toMatchObject({ traceId: first?.traceId, parentSpanId: first?.spanId })
     }))
+
+  test('a request to a provider has the trace of its span in a header', () => {
+    const chat = scriptedModel([{ text: 'Yes.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      await step(desk.dependencies, modelInput({ asked: true, drain: drainOf(['m1']) }))
+      const [span] = named('chat scripted')
+      expect(chat.requests[0]?.raw.headers).toEqual({ traceparent: `00-${span?.traceId}-${span?.spanId}-01` })
+    })
+  })
+
+  test('events have the ids of the trace and the span that wrote them, once a row', () =>
+    withModels({ models: { chat: { asked: scriptedModel([{ text: 'Yes.' }]) } } }, async (desk) => {
+      await step(desk.dependencies, modelInput({ asked: true, drain: drainOf(['m1']) }))
+      const events = await desk.store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 99 }))
+      const written = events.flatMap(({ trace: place }) => (place === undefined ? [] : [place]))
+      expect(written).toHaveLength(events.length)
+      const places = spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`)
+      expect(written.filter(({ traceId, spanId }) => !places.includes(`${traceId} ${spanId}`))).toEqual([])
+      const rows = await desk.store.read((db) => db.selectFrom('events').select('trace').execute())
+      expect(rows.length).toBeLessThan(events.length)
+      expect(rows.every((row) => row.trace?.length === 48)).toBe(true)
+    }))
 })
+
+test('without telemetry events have no trace', () =>
+  withModels({ models: { chat: { asked: scriptedModel([{ text: 'Yes.' }]) } } }, async (desk) => {
+    await step(desk.dependencies, modelInput({ asked: true, drain: drainOf(['m1']) }))
+    const events = await desk.store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 99 }))
+    expect(events.length).toBeGreaterThan(5)
+    expect(events.filter((event) => 'trace' in event)).toEqual([])
+  }))
 
 describe('metrics', () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)

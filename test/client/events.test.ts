@@ -46,7 +46,7 @@ describe('the event log', () => {
       type: 'queue.changed',
       timestamp: '1970-01-01T00:00:00.005Z',
       schemaVersion: 1,
-      threadId: 't',
+      ...{ threadId: 't', sessionId: 't', runtimeId: fixture.store.id },
       payload: { waiting: 20, queue: [] },
     })
   })

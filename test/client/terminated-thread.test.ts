@@ -43,7 +43,13 @@ describe('a terminated thread', () => {
     expect(await thread.snapshot()).toMatchObject({ status: 'terminated', stale: true, queue: [] })
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'terminated', runId: null, reply: null })
     const types = (await collect(thread.events())).map(({ type }) => type)
-    expect(types).toEqual(['thread.started', 'session.created', 'thread.closed'])
+    expect(types).toEqual([
+      'thread.started',
+      'session.created',
+      'thread.terminating',
+      'message.ended',
+      'thread.closed',
+    ])
   })
 
   test('tells a sender that its queued message was rejected', async () => {
@@ -115,9 +121,18 @@ describe('a lost thread', () => {
     expect(await fixture.store.read((db) => findThread(db, child.id))).toMatchObject({ status: 'terminated' })
     const { children, status } = await thread.snapshot()
     expect([status, ...children.map((entry) => entry.status)]).toEqual(['terminated', 'terminated'])
-    const types = (await collect(thread.events())).map(({ type }) => type)
-    const started = ['thread.started', 'session.created']
-    expect(types).toEqual([...started, 'tool.result', 'run.cancelled', 'thread.closed'])
+    const events = await collect(thread.events())
+    expect(events).toMatchObject([
+      { type: 'thread.started' },
+      { type: 'session.created' },
+      { type: 'thread.terminating', payload: { by: 'client', reason: 'lost' } },
+      ...[{ type: 'tool.result' }, { type: 'run.cancelled' }, { type: 'thread.closed' }],
+    ])
+    const ofChild = await collect(fixture.threads.get(child.id).events())
+    expect(ofChild).toMatchObject([
+      { type: 'thread.terminating', payload: { by: 'runtime', reason: 'The parent thread was closed.' } },
+      { type: 'thread.closed' },
+    ])
   })
 })
 

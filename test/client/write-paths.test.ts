@@ -108,16 +108,16 @@ const COMMANDS: readonly Control[] = [
   },
   {
     of: ['once'],
-    writes: ['variables', 'commands'],
+    writes: ['threads', 'events', 'variables', 'commands'],
     run: () => thread.once('key').setEnv({ OTHER: 'value' }),
   },
-  { of: ['setEnv'], writes: ['variables'], run: () => thread.setEnv({ KEY: 'value' }) },
+  { of: ['setEnv'], writes: ['threads', 'events', 'variables'], run: () => thread.setEnv({ KEY: 'value' }) },
   {
     of: ['writeFile'],
-    writes: ['files', 'blobs'],
+    writes: ['threads', 'files', 'blobs', 'events'],
     run: () => thread.writeFile('/new', 'new', 'text/plain'),
   },
-  { of: ['unlinkFile'], writes: ['files'], run: () => thread.unlinkFile('/new') },
+  { of: ['unlinkFile'], writes: ['threads', 'files', 'events'], run: () => thread.unlinkFile('/new') },
   { of: ['stop', 'continue'], writes: ['stops'], run: () => Promise.all([thread.stop(), thread.continue()]) },
   {
     // Each waits ten seconds for the workflow. A promotion leaves nothing.
@@ -186,10 +186,12 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
     (JSON.parse(String(row['events'])) as string[][]).map(([type]) => type),
   )
   const started = ['thread.started', 'session.created']
-  const told = [...started, 'run.started', ...started, 'queue.changed', 'queue.changed', 'session.updated']
-  // A grant was given, and revoked.
-  // Commands that wait for a workflow run at the same time.
-  expect(types.toSorted()).toEqual([...told, 'policy.changed', 'policy.changed'].toSorted())
+  const before = [...started, 'run.started', 'file.changed']
+  const set = [...started, 'variables.changed', 'variables.changed', 'file.changed', 'file.changed']
+  const ended = ['message.ended', 'message.ended', 'queue.changed', 'queue.changed', 'thread.terminating']
+  // A grant was given, and revoked. Commands that wait for a workflow run at the same time.
+  const others = ['session.updated', 'policy.changed', 'policy.changed']
+  expect(types.toSorted()).toEqual([...before, ...set, ...ended, ...others].toSorted())
 })
 
 /** Rows of what happened, without those that say what is asked for. */

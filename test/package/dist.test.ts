@@ -11,6 +11,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const DIST = join(PROJECT, 'dist')
 const DOORS = ['index', 'client/index', 'server/index', 'testing/index', 'worker/index']
+/** A file by itself, which browsers can load. */
+const FOLD = 'fold/index.js'
 const COMMAND = 'cli/everthread.js'
 /** Of `everthread dev`, which starts it by its path. */
 const PROGRAM = 'dev/worker/worker-program.js'
@@ -46,6 +48,10 @@ describe.each(DOORS)('%s', (door) => {
   })
 })
 
+test('the door of the fold of events loads nothing', async () => {
+  expect(await loaded(join(DIST, FOLD))).toMatchObject({ packages: [] })
+})
+
 test('AR-W.1 the door of definitions loads no server, database, provider or interface', async () => {
   const { packages } = await loaded(join(PROJECT, 'src/index.ts'))
   expect(packages).toEqual(['zod'])
@@ -60,7 +66,7 @@ test('AR-W.3 AR-S2.2 no provider, connector, interface or telemetry backend is a
 })
 
 test('no module is in two files that one process loads', () => {
-  const bundled = reachedFrom([...DOORS.map((door) => `${door}.js`), COMMAND, PROGRAM])
+  const bundled = reachedFrom([...DOORS.map((door) => `${door}.js`), FOLD, COMMAND, PROGRAM])
   const sources = [...bundled].flatMap((file) => sourcesOf(file))
   expect(sources.length).toBeGreaterThan(250)
   expect(sources.filter((source, index) => sources.indexOf(source) !== index)).toEqual([])
@@ -69,7 +75,7 @@ test('no module is in two files that one process loads', () => {
 })
 
 test('every file of code is reached, from a door or by its path', () => {
-  const reached = reachedFrom([...DOORS.map((door) => `${door}.js`), COMMAND, PROGRAM, ...BY_PATH])
+  const reached = reachedFrom([...DOORS.map((door) => `${door}.js`), FOLD, COMMAND, PROGRAM, ...BY_PATH])
   // The page's script is found by the server by its folder.
   const code = globSync('**/*.js', { cwd: DIST }).filter((file) => !file.startsWith('page/'))
   expect(code.filter((file) => !reached.has(file))).toEqual([])

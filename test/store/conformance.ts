@@ -26,6 +26,7 @@ import { sessionStateConformance } from './conformance/session-states.js'
 import { transactionConformance } from './conformance/transactions.js'
 import { usageConformance } from './conformance/usage.js'
 import { watchConformance } from './conformance/watch.js'
+import { withThreads } from './conformance/with-store.js'
 import type { WithStore } from './conformance/with-store.js'
 
 export interface ConformanceOptions {
@@ -59,8 +60,8 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('limits of accounts', () => rateWindowConformance(withStore))
   describe('events and deltas', () => eventConformance(withStore, sideBySide))
   describe('watching', () => watchConformance(withStore))
-  describe('files', () => fileConformance(withStore))
-  describe('folders', () => folderConformance(withStore))
+  describe('files', () => fileConformance(withThreads(withStore, 't', 'child')))
+  describe('folders', () => folderConformance(withThreads(withStore, 't')))
   describe('values, plans and errors', () => recordConformance(withStore))
   describe('effects, variables and queued tools', () => sessionConformance(withStore))
   describe('removals', () => removalConformance(withStore))

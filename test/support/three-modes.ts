@@ -4,6 +4,7 @@ import type { Registry } from '../../src/definitions/known-definitions.js'
 import { assertReplays } from '../../src/testing/index.js'
 import type { TestEnvironment, TestEnvironmentOptions } from '../../src/testing/index.js'
 import { allEventProblems } from './event-shapes.js'
+import { foldProblem } from './folded.js'
 import { recordedRuns, searchForContent } from './histories.js'
 import type { RecordedRun } from './histories.js'
 import { testEnvironment } from './test-store.js'
@@ -111,6 +112,28 @@ export function threeModes<R extends Registry>(
 
     test('every stored event has the payload that its type promises', async () => {
       expect(await allEventProblems(inMode.env.store)).toEqual([])
+    })
+
+    test('AR-VA.1 the events of every thread of this file fold into its snapshot', async () => {
+      const problems: string[] = []
+      for await (const { threadId } of inMode.env.threads.list()) {
+        const problem = await foldProblem(inMode.env.threads.get(threadId))
+        if (problem !== null) problems.push(problem)
+      }
+      expect(problems).toEqual([])
+    })
+
+    test('AR-EN.1 every event of this file fits the one schema, with an id of its own and its place', async () => {
+      const ids: (string | undefined)[] = []
+      for await (const { threadId } of inMode.env.threads.list()) {
+        // Each is held against the schema there.
+        const facts = await factsOf(inMode.env.threads.get(threadId))
+        expect(facts.map(({ sequence }) => sequence)).toEqual(facts.map((_fact, index) => index + 1))
+        expect(facts.filter(({ runtimeId }) => runtimeId !== inMode.env.store.id)).toEqual([])
+        ids.push(...facts.map(({ eventId }) => eventId))
+      }
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(ids.length).toBeGreaterThan(10)
     })
 
     test('SA-R-03.0 every step of this file has its phases and their work in order', async () => {

@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 
-import type { ThreadEventOf } from '../../src/client/index.js'
+import type { ThreadEvent, ThreadEventOf } from '../../src/client/index.js'
+import type { EventPayloads } from '../../src/protocol/events.js'
 import { fact } from '../../src/protocol/facts.js'
 import type { Fact } from '../../src/protocol/facts.js'
 
@@ -46,4 +47,9 @@ test('readers get lists of codes open, and joined fields', () => {
     readonly status: string | null
   }>()
   expectTypeOf<ThreadEventOf<'message.deleted'>['payload']>().toEqualTypeOf<Readonly<Record<string, never>>>()
+})
+
+test('readers get every type of the event table, and the streamed text', () => {
+  type Streamed = 'model.delta' | 'reasoning.delta'
+  expectTypeOf<keyof EventPayloads | Streamed>().toEqualTypeOf<ThreadEvent['type']>()
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
-import { toolResults, transcript } from '../support/thread-facts.js'
+import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { until } from '../support/until.js'
 
@@ -34,6 +34,21 @@ threeRuns(
       expect(worked).toBe(1)
       expect(await toolResults(thread)).toMatchObject([{ content: marked('run 1'), tool_status: 'success' }])
       expect(chat.requests.at(-1)?.messages.at(-1)?.toolResults).toMatchObject([{ text: marked('run 1') }])
+    })
+
+    test('AR-ID.1 events before and after a restart have the id of one runtime', async () => {
+      const { thread, chat } = await desk.start({
+        chat: [{ text: marked('Before') }, { text: marked('After') }],
+      })
+      await thread.waitUntilIdle()
+      const before = await factsOf(thread)
+      await desk.env.restartWorker()
+      await thread.send(marked('Again'))
+      await thread.waitUntilIdle({ timeout: '100 s' })
+      const facts = await factsOf(thread)
+      expect(facts.length).toBeGreaterThan(before.length)
+      expect(new Set(facts.map(({ runtimeId }) => runtimeId))).toEqual(new Set([desk.env.store.id]))
+      expect(chat.requests).toHaveLength(2)
     })
 
     test('K-9 a tool cut by a restart is reported as unknown', async () => {

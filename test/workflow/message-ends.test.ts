@@ -6,7 +6,7 @@ import { createFamilyScripts } from '../support/family-scripts.js'
 import { createGate } from '../support/gate.js'
 import { calls } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
-import { factTypes } from '../support/thread-facts.js'
+import { factTypes, factsOf } from '../support/thread-facts.js'
 import { threeModes } from '../support/three-modes.js'
 import type { Behaviour } from '../support/thread-scripts.js'
 import { unscripted } from '../support/unscripted.js'
@@ -72,6 +72,12 @@ threeModes({ registry: desk, models: scripts.models, tools: scripts.tools }, (mo
     expect(await endOf(bad)).toEqual({ kind: 'refused', hook: 'guard' })
     expect(await endOf(back)).toEqual({ kind: 'removed' })
     expect(await thread.message('nothing')).toBeNull()
+    const ends = (await factsOf(thread)).filter(({ type }) => /^message\.(created|ended)$/.test(type))
+    expect(ends.filter(({ messageId = '' }) => [first, bad, back].includes(messageId))).toMatchObject([
+      { type: 'message.created', messageId: first },
+      { type: 'message.ended', messageId: back, payload: { end: 'removed' } },
+      { type: 'message.ended', messageId: bad, payload: { end: 'refused', hook: 'guard' } },
+    ])
   })
 
   test('T3 a message that waits when its thread closes is rejected, and says how the thread ended', async () => {
@@ -81,5 +87,10 @@ threeModes({ registry: desk, models: scripts.models, tools: scripts.tools }, (mo
     await until('the end of the message', async () => (await endOf(late)) !== null)
     expect(await endOf(late)).toEqual({ kind: 'rejected', threadStatus: 'terminated' })
     expect(await endOf(first)).toEqual({ kind: 'delivered', runId: 'run_1' })
+    const last = (await factsOf(thread)).slice(-2)
+    expect(last).toMatchObject([
+      { type: 'message.ended', messageId: late, payload: { end: 'rejected' } },
+      { type: 'thread.closed', payload: { rejected: 1 } },
+    ])
   })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { createGate } from '../support/gate.js'
 import { marked } from '../support/marker.js'
-import { factTypes, transcript } from '../support/thread-facts.js'
+import { factsOf, factTypes, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 import { untilAborted } from '../support/until-aborted.js'
 import { until } from '../support/until.js'
@@ -58,11 +58,13 @@ threeRuns((desk) => {
     const { queue, lastSequence } = await thread.snapshot()
     expect(queue).toMatchObject([{ id: messageId, kind: 'message' }])
     await thread.removeQueued(messageId)
-    const events = thread.events({ after: lastSequence, follow: false })
-    for await (const event of events)
-      expect(event).toMatchObject({ type: 'queue.changed', payload: { waiting: 0, queue: [] } })
+    const facts = await factsOf(thread)
+    expect(facts.filter(({ sequence = 0 }) => sequence > lastSequence)).toMatchObject([
+      { type: 'message.ended', messageId, payload: { end: 'removed' } },
+      { type: 'queue.changed', payload: { waiting: 0, queue: [] } },
+    ])
     const after = await thread.snapshot()
-    expect(after).toMatchObject({ status: 'stopped', queue: [], lastSequence: lastSequence + 1 })
+    expect(after).toMatchObject({ status: 'stopped', queue: [], lastSequence: lastSequence + 2 })
     await thread.send(marked('Go on'))
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Then this'))
     expect(JSON.stringify(chat.requests.at(-1)?.raw.prompt)).not.toContain('Never mind')

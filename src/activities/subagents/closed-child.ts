@@ -54,9 +54,10 @@ export async function recordClosedChild(tx: Writer, closed: ClosedChild): Promis
   const { threadId, reference, status, scope, now } = closed
   const closes = await closeChild(tx, { parentThreadId: threadId, reference, status, now })
   const child = closes ?? (await findChild(tx, threadId, reference))
+  const name = await findChildName(tx, { reference }, child)
   const event = fact(
     'subagent.closed',
-    { reference, name: await findChildName(tx, { reference }, child), status },
+    { reference, name, status: child?.status ?? status },
     { ...scope, childId: reference },
   )
   await appendEvents(tx, { threadId, events: [event], now })

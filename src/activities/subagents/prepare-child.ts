@@ -378,6 +378,9 @@ async function writeChild(tx: Writer, secrets: SecretBox, written: Written): Pro
   await writeThread(tx, written)
   for (const variable of plan.given)
     await putVariable(tx, secrets, { threadId: reference, ...variable, forGraph: true, now })
+  const names = plan.given.map(({ name }) => name)
+  const set = names.length === 0 ? [] : [fact('variables.changed', { names })]
+  await appendEvents(tx, { threadId: reference, events: set, now })
   await child.commitHooked(tx)
   const { threadId: from, run: number } = call.input
   const attachments = await copyAttachments(tx, { from, to: reference, paths: child.paths, now })

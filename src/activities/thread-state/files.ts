@@ -9,6 +9,7 @@
  * F2: the commit removes before it creates, so a path may change between file and folder.
  * F3: an attachment whose path was taken before the commit gets another path; the commit returns both.
  */
+import type { EventScope } from '../../protocol/events.js'
 import { freeAttachmentPath } from '../../store/files/attachments.js'
 import {
   statFile,
@@ -45,9 +46,12 @@ interface FilesOverlayOptions {
   readonly threadId: string
   readonly now: Micros
   readonly gate: CallGate
+  /** What the events of the changes are about. */
+  readonly about: EventScope
 }
 
-export function createFilesOverlay({ store, threadId, now, gate }: FilesOverlayOptions): FilesOverlay {
+export function createFilesOverlay(options: FilesOverlayOptions): FilesOverlay {
+  const { store, threadId, now, gate, about } = options
   const entries = createFileEntries({ store, threadId, gate })
   const changes = createFileChanges({ store, threadId, now, entries })
   const inTurn = createTurns()
@@ -77,7 +81,7 @@ export function createFilesOverlay({ store, threadId, now, gate }: FilesOverlayO
     remove: (path) => change(path, () => changes.remove(path)),
     makeFolder: (path) => change(path, () => changes.makeFolder(path)),
     removeFolder: (path) => change(path, () => changes.removeFolder(path)),
-    commit: (tx) => commitFiles(tx, { threadId, now, changed: entries.changed }),
+    commit: (tx) => commitFiles(tx, { threadId, now, about, changed: entries.changed }),
   }
 }
 
@@ -244,6 +248,7 @@ function plus(sum: FileStats, file: StoredFile | null, count: 1 | -1): FileStats
 interface ChangedFiles {
   readonly threadId: string
   readonly now: Micros
+  readonly about: EventScope
   readonly changed: ReadonlyMap<string, FileEntry>
 }
 
@@ -252,7 +257,7 @@ interface ChangedFiles {
  * whose path has since been taken (F3).
  */
 async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyMap<string, string>> {
-  const { threadId, now, changed } = changes
+  const { threadId, now, about: scope, changed } = changes
   const moved = new Map<string, string>()
   const paths = [...changed.keys()].toSorted((one, other) => depthOf(one) - depthOf(other))
   for (const path of paths.toReversed()) await clear(tx, changes, path)
@@ -265,19 +270,23 @@ async function commitFiles(tx: Writer, changes: ChangedFiles): Promise<ReadonlyM
     }
     const free = movable ? await pathOfAttachment(tx, changes, file) : path
     if (free !== path) moved.set(path, free)
-    await putFile(tx, { ...file, blob: file.blob, path: free, threadId, now })
+    await putFile(tx, { ...file, blob: file.blob, path: free, threadId, now, scope })
   }
   return moved
 }
 
 /** Removes the stored entry of a path if the call removed it or changed its kind. Attachments move instead. */
-async function clear(tx: Writer, { threadId, changed }: ChangedFiles, path: string): Promise<void> {
+async function clear(
+  tx: Writer,
+  { threadId, now, about: scope, changed }: ChangedFiles,
+  path: string,
+): Promise<void> {
   const { file = null, movable = false } = changed.get(path) ?? {}
   if (movable) return
   const existing = await statFile(tx, threadId, path)
   if (existing === null || existing.isDirectory === file?.isDirectory) return
   if (!existing.isDirectory) {
-    await removeFile(tx, threadId, path)
+    await removeFile(tx, threadId, path, { now, scope })
     return
   }
   try {

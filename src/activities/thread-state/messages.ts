@@ -33,7 +33,7 @@ import {
   findLiveMessage,
   stageMessage,
 } from '../../store/messages/message-writes.js'
-import { deleteMessage } from '../../store/messages/queue.js'
+import { deleteMessage, removalFact } from '../../store/messages/queue.js'
 import { findMessage, isMessageIdTaken } from '../../store/messages/transcript.js'
 import type { Store, Writer } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'
@@ -211,9 +211,11 @@ function createMessageChanges(
       if (stored === null) return false
       journal.add(async (tx) => {
         const what = await deleteMessage(tx, threadId, messageId)
-        if (what === 'removed') return { operations: [{ kind: 'remove_queued', id: messageId }] }
+        const about = { ...scopeOf(origin), messageId }
+        if (what === 'removed')
+          return { operations: [{ kind: 'remove_queued', id: messageId }], events: [removalFact(about)] }
         if (what === 'missing') return {}
-        return { events: [fact('message.deleted', {}, { ...scopeOf(origin), messageId })] }
+        return { events: [fact('message.deleted', {}, about)] }
       })
       buffered.change({ original: stored, current: null })
       return true

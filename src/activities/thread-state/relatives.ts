@@ -226,7 +226,7 @@ function terminateBy(
 ): BufferedWrite {
   const reason = sentBy === 'child' ? 'A subagent requested it.' : 'Its parent thread requested it.'
   return async (tx) => {
-    const requested = await requestTermination(tx, { threadId, reason, now })
+    const requested = await requestTermination(tx, { threadId, reason, by: sentBy, now })
     return requested === 'requested' ? { operations: [{ kind: 'terminate' }] } : {}
   }
 }

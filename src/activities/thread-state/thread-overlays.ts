@@ -13,6 +13,7 @@
  */
 import type { Registry } from '../../definitions/known-definitions.js'
 import type { ExecutionState, ThreadState } from '../../definitions/thread-state.js'
+import { fact } from '../../protocol/facts.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Micros } from '../../protocol/time.js'
@@ -31,7 +32,7 @@ import type { ResolvedVariable, VariableScope } from '../variables/variables.js'
 import { createFileMembers } from './file-members.js'
 import { createFilesOverlay } from './files.js'
 import type { FilesOverlay } from './files.js'
-import { createJournal } from './journal.js'
+import { createJournal, scopeOf } from './journal.js'
 import type { BufferedWrite, CallGate, Journal, StateOrigin, Written } from './journal.js'
 import type { createThreadState } from './members.js'
 import { createMessagesOverlay } from './messages.js'
@@ -83,7 +84,7 @@ export function openParts(place: StatePlace): OpenParts {
   const { store } = dependencies
   const { threadId } = scope
   const journal = createJournal(gate)
-  const files = createFilesOverlay({ store, threadId, now, gate })
+  const files = createFilesOverlay({ store, threadId, now, gate, about: scopeOf(origin) })
   const common = { dependencies, store, threadId, journal, origin, redactor, now }
   const values = createValuesOverlay({ ...common, scope })
   const work = createWorkOverlay(common)
@@ -246,6 +247,7 @@ interface ValuesOverlayOptions {
   readonly dependencies: ActivityDependencies
   readonly scope: VariableScope
   readonly journal: Journal
+  readonly origin: StateOrigin
   /** Gets each secret (V2). */
   readonly redactor: Redactor
   readonly now: Micros
@@ -289,7 +291,7 @@ function assertKey(key: unknown): void {
 }
 
 function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
-  const { dependencies, scope, journal, redactor, now } = options
+  const { dependencies, scope, journal, origin, redactor, now } = options
   const { store } = dependencies
   const { threadId } = scope
   const written = new Map<string, ResolvedVariable>()
@@ -336,7 +338,8 @@ function createVariableMembers(options: ValuesOverlayOptions): VariableMembers {
       const kept = type === 'secret' ? disclose(name, type, value) : redactor.redact(value)
       journal.add(async (tx) => {
         await putVariable(tx, store.secrets, { threadId, name, value: kept, type, now })
-        return { operations: [{ kind: 'set_env' }] }
+        const changed = fact('variables.changed', { names: [name] }, scopeOf(origin))
+        return { operations: [{ kind: 'set_env' }], events: [changed] }
       })
       written.set(name, { type: findDeclaredType(scope, name) ?? type, open: () => kept })
     },

@@ -274,7 +274,11 @@ interface PreparedText {
 }
 
 /** Stores the bytes of a text above 64 KB; the model reads head, tail and the path of the file that holds all of it. */
-async function prepareText(store: Store, { input, now }: HeldCall, text: string): Promise<PreparedText> {
+async function prepareText(
+  store: Store,
+  { input, now, scope }: HeldCall,
+  text: string,
+): Promise<PreparedText> {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }
   const { digest: blob, size } = await store.blobs.write(bytes.subarray(0, LIMITS.fileBytes))
@@ -283,7 +287,8 @@ async function prepareText(store: Store, { input, now }: HeldCall, text: string)
   return {
     text: `${text.slice(0, HEAD)}\n\n${note}\n\n${text.slice(-TAIL)}`,
     put: async (tx) => {
-      await putFile(tx, { threadId: input.threadId, path, mimeType: 'text/plain', size, blob, now })
+      const about = { threadId: input.threadId, now, scope }
+      await putFile(tx, { ...about, path, mimeType: 'text/plain', size, blob })
     },
   }
 }

@@ -28,8 +28,16 @@ export function completionFact(step: ModelStep, { answer, milliseconds }: Answer
     finishReason: answer.finishReason,
     milliseconds,
     ...(answer.metadataLeftOut === 0 ? {} : { metadataLeftOut: answer.metadataLeftOut }),
+    ...(isShort(answer.responseId) && { responseId: answer.responseId }),
   }
   return fact('model.completed', payload, step.scope)
+}
+
+/** Ids of providers have some dozens of characters; the log takes no text that claims to be one. */
+const RESPONSE_ID_LENGTH = 200
+
+function isShort(id: string | null): id is string {
+  return id !== null && id !== '' && id.length <= RESPONSE_ID_LENGTH
 }
 
 /**

@@ -28,7 +28,7 @@ import { dropAttempts } from '../../store/messages/deltas.js'
 import type { Store } from '../../store/store.js'
 import { StoreError } from '../../store/store-error.js'
 import { pipeline } from '../../store/transaction.js'
-import { errorTypeOf } from '../../telemetry/spans.js'
+import { activeTraceparent, errorTypeOf } from '../../telemetry/spans.js'
 import { watchModel } from '../../telemetry/watch-model.js'
 import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
@@ -390,14 +390,22 @@ export function modelNames(definition: ModelDefinition, model: LanguageModel | n
   return { provider: model?.provider ?? 'unknown', model: model?.modelId ?? definition.model }
 }
 
-/** The same model; spans that it creates become children of the span of the request. */
+/** The same model; spans that it creates become children of the span of the request, whose trace goes with the request. */
 export function withinRequest(model: LanguageModel, watch: ModelWatch): LanguageModel {
   return {
     specificationVersion: model.specificationVersion,
     provider: model.provider,
     modelId: model.modelId,
     supportedUrls: model.supportedUrls,
-    doGenerate: (options) => watch.runWithin(() => model.doGenerate(options)),
-    doStream: (options) => watch.runWithin(() => model.doStream(options)),
+    doGenerate: (options) => watch.runWithin(() => model.doGenerate(inTrace(options))),
+    doStream: (options) => watch.runWithin(() => model.doStream(inTrace(options))),
   }
+}
+
+type CallOptions = Parameters<LanguageModel['doStream']>[0]
+
+/** With the header `traceparent`, as every HTTP client that is instrumented sends it; ids of threads stay here. */
+function inTrace(options: CallOptions): CallOptions {
+  const traceparent = activeTraceparent()
+  return traceparent === null ? options : { ...options, headers: { traceparent, ...options.headers } }
 }

@@ -179,9 +179,9 @@ async function deliverAdded(
   { held, hooked }: { readonly held: HeldOperation; readonly hooked: DrainHooks },
 ): Promise<HeldOperation> {
   const { threadId, run } = input
-  const { messages, brought } = await deliverItems(tx, input, hooked)
+  const { messages, brought, refusals } = await deliverItems(tx, input, hooked)
   const narrowed = await narrowRun(tx, { threadId, number: run }, brought)
-  const events = [...addedFacts(input, messages), ...creationFacts(input, messages), ...narrowed]
+  const events = [...addedFacts(input, messages), ...refusals, ...creationFacts(input, messages), ...narrowed]
   await appendEvents(tx, { threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   if (operations.length === 0) return held
@@ -203,12 +203,12 @@ async function deliverAfterAnswer(
   const numbers = await highestNumbers(tx, input.threadId)
   // The run that will answer them.
   const later = { ...input, run: Math.max(input.run, numbers.runs) + 1, step: 1 }
-  const { messages, brought } = await deliverItems(tx, later, hooked)
+  const { messages, brought, refusals } = await deliverItems(tx, later, hooked)
   // That run continues the last one, and has its rules.
   const last = brought.length === 0 ? null : await lastRun(tx, input.threadId)
   const run = last === null ? null : { threadId: input.threadId, number: last.number }
   const narrowed = run === null ? [] : await narrowRun(tx, run, brought)
-  const events = [...addedFacts(later, messages), ...creationFacts(later, messages), ...narrowed]
+  const events = [...addedFacts(later, messages), ...refusals, ...creationFacts(later, messages), ...narrowed]
   await appendEvents(tx, { threadId: input.threadId, events, now: microseconds(input) })
   const operations = await hooked.commit(tx)
   const ids = await listUnanswered(tx, input, await stageItems(tx, input))
@@ -219,11 +219,18 @@ async function deliverItems(
   tx: Writer,
   input: CallModelInput,
   { refused, changed }: DrainHooks,
-): ReturnType<typeof deliverMessages> {
+): Promise<DeliveredItems> {
   const { threadId, run, step } = input
   const ids = await stageItems(tx, input)
-  await refuseMessages(tx, threadId, refused)
-  return deliverMessages(tx, { threadId, ids, run, step, changed })
+  const refusals = (await refuseMessages(tx, threadId, refused)).map((messageId) =>
+    fact('message.ended', { end: 'refused', hook: refused.get(messageId) ?? '' }, { messageId }),
+  )
+  return { ...(await deliverMessages(tx, { threadId, ids, run, step, changed })), refusals }
+}
+
+type DeliveredItems = Awaited<ReturnType<typeof deliverMessages>> & {
+  /** The ends of those that a hook has refused. */
+  readonly refusals: readonly Fact[]
 }
 
 interface DrainInput extends Draining {
@@ -240,14 +247,21 @@ async function drainQueue(
   const { threadId, run } = input
   const now = microseconds(input)
   if (input.wordless) await appendWordlessLine(tx, input)
-  const { messages: delivered, brought } = await deliverItems(tx, input, hooked)
+  const { messages: delivered, brought, refusals } = await deliverItems(tx, input, hooked)
   // A later step has read its plan from the store.
   if (input.plan === null) await putPlan(tx, { digest: content.plan.digest, content, now })
   const idle = await isIdle(tx, input, { content, delivered })
   const begins = !idle && input.trigger !== null && (await beginRunRow(tx, input, input.trigger))
   const narrowed = idle ? [] : await narrowRun(tx, { threadId, number: run }, brought)
   const step = idle ? [] : stepEvents(input, content, { delivered, begins })
-  const events = [...(await unstoredFacts(tx, input)), ...takenFacts(input), ...handed, ...step, ...narrowed]
+  const events = [
+    ...(await unstoredFacts(tx, input)),
+    ...takenFacts(input),
+    ...handed,
+    ...refusals,
+    ...step,
+    ...narrowed,
+  ]
   await appendEvents(tx, { threadId, events, now, movesActivity: movesActivity(thread, now) })
   const operations = await hooked.commit(tx)
   if (idle) {

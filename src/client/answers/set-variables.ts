@@ -1,6 +1,8 @@
 import { MessageRejectedError } from '../../protocol/errors.js'
+import { fact } from '../../protocol/facts.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { SetEnv } from '../../protocol/messages.js'
+import { appendEvents } from '../../store/events.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Writer } from '../../store/store.js'
 import { putVariable } from '../../store/threads/variables.js'
@@ -50,7 +52,7 @@ interface ValuesOfThread {
   readonly forGraph?: true
 }
 
-/** Stores values. Only definitions of workers declare types: a known variable keeps its type, and any other is a secret. */
+/** Stores values, with an event that has their names. Only definitions of workers declare types: a known variable keeps its type, and any other is a secret. */
 export async function putVariables(
   tx: Writer,
   secrets: SecretBox,
@@ -59,4 +61,8 @@ export async function putVariables(
   const now = nowMicros()
   for (const [name, value] of Object.entries(values))
     await putVariable(tx, secrets, { ...where, name, value, now })
+  const names = Object.keys(values)
+  if (names.length === 0) return
+  const events = [fact('variables.changed', { names })]
+  await appendEvents(tx, { threadId: where.threadId, events, now, movesActivity: false })
 }

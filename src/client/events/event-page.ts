@@ -37,6 +37,7 @@ const PAGE = 100
 
 /** The outcome of one read, which all subscribers at the same place share. */
 export interface EventPage {
+  readonly place: EventPlace
   readonly events: readonly JoinedFact[]
   /** Pieces of the text that streams, in the order of their arrival. */
   readonly deltas: readonly StoredDelta[]
@@ -47,8 +48,16 @@ export interface EventPage {
   readonly closed: boolean
 }
 
-interface ReadEventPage {
+/** Where the events of a thread come from, as each of them says. */
+export interface EventPlace {
   readonly threadId: string
+  /** The thread id of the root of its tree. */
+  readonly sessionId: string
+  /** The id of the store. */
+  readonly runtimeId: string
+}
+
+interface ReadEventPage extends Pick<EventPlace, 'threadId' | 'runtimeId'> {
   readonly sequence: number
   /** The last delta that was read; null to read no deltas. */
   readonly delta: number | null
@@ -61,19 +70,21 @@ interface ReadEventPage {
  * the deltas: they may create the message of a delta, or begin another attempt at it. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
-  const { threadId, sequence, delta, bare } = read
+  const { threadId, runtimeId, sequence, delta, bare } = read
   const limit = bare ?? PAGE
   const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
   const progress = await threadProgress(db, threadId)
   if (progress === null) throw new ThreadNotFoundError(threadId)
-  const { lastSequence, closed } = progress
+  const { root: sessionId, lastSequence, closed } = progress
+  const place = { threadId, sessionId, runtimeId }
   const stored = lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit }) : []
   const events: JoinedFact[] = []
   for (const event of stored) {
     const joined = bare === undefined ? await joinedBy(db, threadId, event) : {}
-    events.push(joinEvent(threadId, event, joined))
+    events.push(joinEvent(place, event, joined))
   }
   return {
+    place,
     events,
     deltas,
     useful: findUsefulAttempts(stored),
@@ -101,16 +112,16 @@ const SCHEMA_VERSION = 1
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
  * only, and the content of an event is joined from other tables of the store.
  */
-function joinEvent(threadId: string, event: StoredEvent, fields: object): JoinedFact {
-  const { type, sequence, at, scope, payload } = event
+function joinEvent(place: EventPlace, event: StoredEvent, fields: object): JoinedFact {
+  const { type, sequence, at, scope, payload, trace } = event
   const joined = {
     ...scope,
     sequence,
-    eventId: `${threadId}:${sequence}`,
+    eventId: `${place.threadId}:${sequence}`,
     type,
     timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
-    threadId,
+    ...{ ...place, ...trace },
     payload: { ...payload, ...fields },
   }
   // A writer made the row from a `Fact`. A type or field that a newer version wrote is delivered unchanged.
@@ -118,16 +129,15 @@ function joinEvent(threadId: string, event: StoredEvent, fields: object): Joined
 }
 
 export function toDeltaEvent(
-  { threadId, messageId, kind, attempt, offset, text }: NewDelta,
-  cursor: string,
+  { messageId, kind, attempt, offset, text }: NewDelta,
+  { cursor, ...place }: EventPlace & { readonly cursor: string },
 ): ThreadEvent {
   return {
     cursor,
     type: kind === 'text' ? 'model.delta' : 'reasoning.delta',
     timestamp: new Date().toISOString(),
     schemaVersion: SCHEMA_VERSION,
-    threadId,
-    messageId,
+    ...{ ...place, messageId },
     payload: { attempt, offset, text },
   }
 }
@@ -144,6 +154,7 @@ type Join<Type extends JoinedType> = (
 const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'thread.status': joinThreadStatus,
   'run.cancelled': joinCancelReason,
+  'thread.terminating': joinTermination,
   'message.created': joinMessage,
   'message.updated': joinMessage,
   'queue.changed': joinQueue,
@@ -186,6 +197,15 @@ async function joinCancelReason(
 ): Promise<JoinedPayloads['run.cancelled']> {
   const run = runId === undefined ? null : await findRun(db, { threadId, number: runNumberOf(runId) })
   return { cancelReason: run?.cancel_reason ?? null }
+}
+
+async function joinTermination(db: Reader, threadId: string): Promise<JoinedPayloads['thread.terminating']> {
+  const thread = await db
+    .selectFrom('threads')
+    .select('terminate_reason as reason')
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  return { reason: thread?.reason ?? null }
 }
 
 async function joinMessage(db: Reader, threadId: string, { scope }: StoredEvent): Promise<JoinedMessage> {

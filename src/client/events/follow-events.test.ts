@@ -44,7 +44,8 @@ function row(id: number, offset: number, text: string): StoredDelta {
 }
 
 function pageOf(...deltas: readonly StoredDelta[]): EventPage {
-  return { events: [], deltas, useful: new Map(), more: false, closed: false }
+  const place = { threadId: 't', sessionId: 't', runtimeId: 's' }
+  return { place, events: [], deltas, useful: new Map(), more: false, closed: false }
 }
 
 const begin = { sequence: 3, streamed: null }

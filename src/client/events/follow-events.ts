@@ -99,7 +99,7 @@ export function createEventStream(
     get gap() {
       return gap
     },
-    *take({ events, deltas, useful, more }) {
+    *take({ place, events, deltas, useful, more }) {
       for (const event of events) yield withCursor(event)
       // Before the last page the deltas are too far ahead of the events; they are read again with the last page.
       if (more) return
@@ -116,7 +116,7 @@ export function createEventStream(
           continue
         }
         streamed = next.streamed
-        yield toDeltaEvent(next.piece, cursorOf({ sequence, streamed }))
+        yield toDeltaEvent(next.piece, { ...place, cursor: cursorOf({ sequence, streamed }) })
       }
       gap = missing ? 'waits' : 'none'
       if (!missing || now() - again < LIMITS.deltaLook) return
@@ -246,7 +246,8 @@ async function* readRecorded({
 }: Reading): AsyncGenerator<ThreadEvent, void, undefined> {
   for (;;) {
     const { sequence } = stream.position
-    const page = await store.read((db) => readEventPage(db, { threadId, sequence, delta: null }))
+    const read = { threadId, runtimeId: store.id, sequence, delta: null }
+    const page = await store.read((db) => readEventPage(db, read))
     yield* stream.take(page)
     if (!page.more) return
   }
@@ -308,7 +309,7 @@ function createFeed(store: Store, threadId: string, onEnd: () => void): Shared {
     const place = `${sequence}/${delta}`
     const known = pages.get(place)
     if (known !== undefined) return known
-    const page = store.read((db) => readEventPage(db, { threadId, sequence, delta }))
+    const page = store.read((db) => readEventPage(db, { threadId, runtimeId: store.id, sequence, delta }))
     pages.set(place, page)
     const forget = (): boolean => pages.get(place) === page && pages.delete(place)
     // A page with a successor serves only a subscriber that is far behind, and would stay in memory while the thread is idle.

@@ -63,7 +63,8 @@ async function stateAt<Viewed>(
 ): Promise<unknown> {
   let state = view.begin
   for (let after = 0; after < sequence;) {
-    const page = { threadId, sequence: after, delta: null, bare: Math.min(PAGE, sequence - after) }
+    const bare = Math.min(PAGE, sequence - after)
+    const page = { threadId, runtimeId: store.id, sequence: after, delta: null, bare }
     const { events } = await store.read((db) => readEventPage(db, page))
     for (const event of events) [state] = view.take(state, event)
     const last = events.at(-1)

@@ -1,13 +1,18 @@
 import type { Selectable } from 'kysely'
 
+import type { EventScope } from '../../protocol/events.js'
+import { fact } from '../../protocol/facts.js'
+import type { FileChange } from '../../protocol/payloads/lifecycle.js'
+import { appendEvents } from '../events.js'
 import type { Reader, Writer } from '../store.js'
 import { FileError, checkFilePath, folderOf, foldersAbove, nameOf } from './file-checks.js'
+import { nowMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { FileRecord } from '../../protocol/message.js'
 
 /**
- * Writes or replaces the row of a file, and makes the rows of the folders above it.
+ * Writes or replaces the row of a file, with its event, and makes the rows of the folders above it.
  * @throws FileError `invalid_path`, `is_folder`, `not_a_folder`
  */
 export async function putFile(tx: Writer, file: NewFile): Promise<StoredFile> {
@@ -29,11 +34,41 @@ export async function putFile(tx: Writer, file: NewFile): Promise<StoredFile> {
     .values(row)
     .onConflict((conflict) => conflict.columns(['thread_id', 'path']).doUpdateSet(changes))
     .execute()
+  const change = existing === null ? 'created' : 'updated'
+  await appendChange(tx, file, { path: file.path, change, size: file.size, version: versionOf(file.blob) })
   return fileFromRow(row)
 }
 
-/** Returns false if there is no such file. @throws FileError `is_folder` */
-export async function removeFile(tx: Writer, threadId: string, path: string): Promise<boolean> {
+interface ChangedFile {
+  readonly threadId: string
+  readonly now: Micros
+  /** What the change is a part of. @default nothing */
+  readonly scope?: EventScope
+}
+
+async function appendChange(
+  tx: Writer,
+  { threadId, now, scope }: ChangedFile,
+  change: FileChange,
+): Promise<void> {
+  const events = [fact('file.changed', change, scope)]
+  await appendEvents(tx, { threadId, events, now, movesActivity: false })
+}
+
+/** Characters of a digest that tell versions apart; with all of them whoever reads the event could name the bytes. */
+const VERSION_LENGTH = 16
+
+function versionOf(blob: string): string {
+  return blob.slice(0, VERSION_LENGTH)
+}
+
+/** Returns false if there is no such file; else its event is stored, too. @throws FileError `is_folder` */
+export async function removeFile(
+  tx: Writer,
+  threadId: string,
+  path: string,
+  about: Pick<ChangedFile, 'now' | 'scope'> = { now: nowMicros() },
+): Promise<boolean> {
   const file = await statFile(tx, threadId, path)
   if (file === null) return false
   if (file.isDirectory) {
@@ -43,6 +78,7 @@ export async function removeFile(tx: Writer, threadId: string, path: string): Pr
     )
   }
   await deleteEntry(tx, threadId, path)
+  await appendChange(tx, { ...about, threadId }, { path, change: 'deleted', size: 0, version: null })
   return true
 }
 
@@ -239,6 +275,8 @@ interface NewFile {
   readonly width?: number | null
   readonly height?: number | null
   readonly now: Micros
+  /** What the change is a part of. @default nothing */
+  readonly scope?: EventScope
 }
 
 interface NewFolder {

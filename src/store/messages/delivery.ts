@@ -103,22 +103,26 @@ export async function readUndelivered(
 
 /**
  * T3: create hooks refused these messages: their ids, each with that of its hook. They never enter the transcript; their rows stay,
- * with that status.
+ * with that status. Returns the ids of those that waited until now.
  */
 export async function refuseMessages(
   tx: Writer,
   threadId: string,
   refused: ReadonlyMap<string, string>,
-): Promise<void> {
-  for (const [id, hook] of refused)
-    await tx
+): Promise<readonly string[]> {
+  const ended: string[] = []
+  for (const [id, hook] of refused) {
+    const { numUpdatedRows } = await tx
       .updateTable('messages')
       .set({ status: 'refused', refused_by: hook })
       .where('id', '=', id)
       .where('thread_id', '=', threadId)
       .where('position', 'is', null)
       .where('status', '=', 'pending')
-      .execute()
+      .executeTakeFirst()
+    if (numUpdatedRows === 1n) ended.push(id)
+  }
+  return ended
 }
 
 /** Appends a message of the thread itself to the transcript. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { ToolCallEntry } from '../../protocol/message.js'
 import { findToolCall, finishToolCall } from '../calls/tool-calls.js'
 import { appendEvents } from '../events.js'
+import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
@@ -117,15 +118,17 @@ export async function removeAllQueued(
     .returning(['id', 'tool_calls', 'created_at'])
     .execute()
   const removed: string[] = []
+  const ends: Fact[] = []
   for (const { id, tool_calls: calls } of rows.toSorted((one, other) => one.created_at - other.created_at)) {
     const [call] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
     removed.push(call?.id ?? id)
+    ends.push(removalFact({ messageId: id, ...(call !== undefined && { toolCallId: call.id }) }))
     if (call === undefined) continue
     await finishToolCall(tx, { threadId, callId: call.id, status: 'cancelled', errorCode: 'removed', now })
   }
   if (removed.length === 0) return []
   const changed = fact('queue.changed', { waiting: await countUndelivered(tx, threadId), removed })
-  await appendEvents(tx, { threadId, events: [changed], now })
+  await appendEvents(tx, { threadId, events: [...ends, changed], now })
   await restoreOwnState(tx, threadId)
   return removed
 }
@@ -152,18 +155,18 @@ async function removeItem(tx: Writer, { threadId, id, now }: RemovedItem): Promi
   const message = await findRow(tx, threadId, id)
   if (message !== undefined) {
     const fate = fateOf(message)
-    if (fate === 'removed') await markMessageRemoved(tx, threadId, id)
-    return { fate }
+    if (fate !== 'removed') return { fate }
+    await markMessageRemoved(tx, threadId, id)
+    return { fate, events: [removalFact({ messageId: id })] }
   }
   const call = await findToolCall(tx, threadId, id)
   if (call !== null) {
     const holder = await findRow(tx, threadId, call.message_id)
     const fate = holder === undefined ? 'begun' : fateOf(holder)
-    if (fate === 'removed') {
-      await finishToolCall(tx, { threadId, callId: id, status: 'cancelled', errorCode: 'removed', now })
-      await markMessageRemoved(tx, threadId, call.message_id)
-    }
-    return { fate }
+    if (fate !== 'removed') return { fate }
+    await finishToolCall(tx, { threadId, callId: id, status: 'cancelled', errorCode: 'removed', now })
+    await markMessageRemoved(tx, threadId, call.message_id)
+    return { fate, events: [removalFact({ messageId: call.message_id, toolCallId: id })] }
   }
   return removeEffect(tx, { threadId, id, now })
 }
@@ -207,6 +210,11 @@ async function isStarted(db: Reader, threadId: string, effectId: string): Promis
     .where('id', '=', effectId)
     .executeTakeFirst()
   return operation !== undefined
+}
+
+/** The end of a message that was taken back; that of a queued tool has its call. */
+export function removalFact(scope: EventScope): Fact {
+  return fact('message.ended', { end: 'removed' }, scope)
 }
 
 /** Marks a queued message as removed: it never gets a place in the transcript. */

@@ -239,6 +239,7 @@ const TABLES: Readonly<Record<string, Table>> = {
       at: 'big',
       scope: 'text',
       events: 'text',
+      trace: 'text?',
       writer: 'writer',
     },
   },

@@ -127,7 +127,7 @@ function createMarkSweep(reader: Kysely<Schema>): () => void {
 const settledRows: SettledRows = async (db, { after, limit }) =>
   db
     .selectFrom('events')
-    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
     .select(sql<string>`writer::text`.as('writer'))
     .where(sql<boolean>`writer < pg_snapshot_xmin(pg_current_snapshot())`)
     .where(sql<boolean>`(writer, id) > (${after.writer}::xid8, ${after.id}::bigint)`)

@@ -268,7 +268,11 @@ export async function endLostRun(
     .where('state', '!=', 'finished')
     .execute()
   await closeOpenCalls(tx, { threadId, outcome: 'interrupted', now })
-  const runs = await endOpenRuns(tx, { threadId, reason: 'lost', outcome: 'failed', now })
+  const runs = await endOpenRuns(tx, {
+    ...{ threadId, reason: 'lost', outcome: 'failed' },
+    // It goes on with a run of its new workflow.
+    ...{ status: 'running', now },
+  })
   const events = [...runs, ...(await reopeningFacts(tx, threadId))]
   await appendEvents(tx, { threadId, events, now })
   return runs.length === 0 ? 'idle' : 'cut'

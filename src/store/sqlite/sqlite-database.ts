@@ -95,7 +95,7 @@ async function withStoreErrors<T>(path: string, work: () => Promise<T>): Promise
 const settledRows: SettledRows = async (db, { after, limit }) => {
   const rows = await db
     .selectFrom('events')
-    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events'])
+    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
     .where('id', '>', after.id)
     .orderBy('id')
     .limit(limit)

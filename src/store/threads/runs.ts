@@ -5,7 +5,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { runIdOf } from '../../protocol/ids.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { RunOutcome, StopReason } from '../../protocol/status.js'
+import type { RunOutcome, StopReason, ThreadStatus } from '../../protocol/status.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -95,6 +95,8 @@ interface CutRuns {
   readonly threadId: string
   readonly reason: StopReason
   readonly outcome: Exclude<RunOutcome, 'completed'>
+  /** The status of the thread from now on. */
+  readonly status: ThreadStatus
   readonly now: Micros
 }
 
@@ -104,7 +106,7 @@ const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 
 /** Ends the open runs of a thread whose workflow is lost; returns the event of each end. */
 export async function endOpenRuns(
   tx: Writer,
-  { threadId, reason, outcome, now }: CutRuns,
+  { threadId, reason, outcome, status, now }: CutRuns,
 ): Promise<readonly Fact[]> {
   const ended = await tx
     .updateTable('runs')
@@ -116,7 +118,7 @@ export async function endOpenRuns(
   return ended
     .toSorted((one, other) => one.number - other.number)
     .map(({ number, steps }) =>
-      fact(`run.${outcome}`, { reason, steps, usage: NO_USAGE }, { runId: runIdOf(number) }),
+      fact(`run.${outcome}`, { reason, steps, usage: NO_USAGE, status }, { runId: runIdOf(number) }),
     )
 }
 

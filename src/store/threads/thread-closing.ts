@@ -49,7 +49,10 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
   const rejected = await rejectUndelivered(tx, threadId)
   await removeEffects(tx, threadId, now)
   // A workflow ends its run before it closes the thread: a run that is still open lost its workflow.
-  const runs = await endOpenRuns(tx, { threadId, reason: 'terminated', outcome: 'cancelled', now })
+  const runs = await endOpenRuns(tx, {
+    ...{ threadId, reason: 'terminated', outcome: 'cancelled' },
+    ...{ status: outcome, now },
+  })
   await appendEvents(tx, { threadId, events: runs, now })
   await updateThread(tx, threadId, {
     status: outcome,
@@ -62,8 +65,9 @@ export async function closeThread(tx: Writer, closing: ThreadClosing): Promise<b
   deleteStops(tx, { threadId, run: null })
   await closeChildrenOf(tx, threadId, now)
   if (before.closed_at !== null) return false
-  const payload = { outcome, reason, rejected: rejected.length }
-  await appendEvents(tx, { threadId, events: [fact('thread.closed', payload)], now })
+  const ends = rejected.map((messageId) => fact('message.ended', { end: 'rejected' }, { messageId }))
+  const closed = fact('thread.closed', { outcome, reason, rejected: rejected.length })
+  await appendEvents(tx, { threadId, events: [...ends, closed], now })
   return true
 }
 
@@ -98,13 +102,14 @@ async function removeEffects(tx: Writer, threadId: string, now: Micros): Promise
 async function closeChildrenOf(tx: Writer, parentThreadId: string, now: Micros): Promise<void> {
   for (const { reference } of await listDeferredChildren(tx, parentThreadId))
     await closeUnstartedChild(tx, { parentThreadId, reference, reason: PARENT_CLOSED, now })
-  await tx
-    .updateTable('threads')
-    .set({ terminate_requested_at: now, terminate_reason: PARENT_CLOSED })
+  const open = await tx
+    .selectFrom('threads')
+    .select('id')
     .where('parent_thread_id', '=', parentThreadId)
     .where('terminate_requested_at', 'is', null)
     .where('closed_at', 'is', null)
     .execute()
+  for (const { id: threadId } of open) await requestTermination(tx, { threadId, reason: PARENT_CLOSED, now })
 }
 
 /** T8: removes the scheduled effects of a thread that ends; returns them. */

@@ -4,7 +4,10 @@ import { storedPermissions } from '../../policy/judge.js'
 import type { StoredPermissions, ThreadPermissions } from '../../policy/judge.js'
 import type { Budgets } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
+import type { TerminatedBy } from '../../protocol/event-codes.js'
+import { fact } from '../../protocol/facts.js'
 import type { Side } from '../../protocol/plan.js'
+import { appendEvents } from '../events.js'
 import { HAS_BUDGETS } from '../budgets/subjects.js'
 import type { OwnState } from '../../protocol/payloads/sessions.js'
 import type { JsonObject } from '../../protocol/values.js'
@@ -198,13 +201,15 @@ export async function updateThread(tx: Writer, id: string, patch: ThreadPatch): 
 interface TerminationRequest {
   readonly threadId: string
   readonly reason: string | null
+  /** @default 'runtime' */
+  readonly by?: TerminatedBy
   readonly now: Micros
 }
 
 /** T8: from this commit on the thread accepts nothing, and nothing of it begins. */
 export async function requestTermination(
   tx: Writer,
-  { threadId, reason, now }: TerminationRequest,
+  { threadId, reason, by = 'runtime', now }: TerminationRequest,
 ): Promise<'requested' | 'already' | 'missing' | 'closed'> {
   const result = await tx
     .updateTable('threads')
@@ -213,7 +218,11 @@ export async function requestTermination(
     .where('terminate_requested_at', 'is', null)
     .where('closed_at', 'is', null)
     .executeTakeFirst()
-  if (result.numUpdatedRows === 1n) return 'requested'
+  if (result.numUpdatedRows === 1n) {
+    const events = [fact('thread.terminating', { by })]
+    await appendEvents(tx, { threadId, events, now, movesActivity: false })
+    return 'requested'
+  }
   const thread = await tx
     .selectFrom('threads')
     .select(['terminate_requested_at'])
@@ -366,6 +375,8 @@ function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}): Th
 }
 
 interface ThreadProgress {
+  /** The thread id of the root of its tree. */
+  readonly root: string
   readonly lastSequence: number
   readonly closed: boolean
 }
@@ -374,9 +385,10 @@ interface ThreadProgress {
 export async function threadProgress(db: Reader, threadId: string): Promise<ThreadProgress | null> {
   const thread = await db
     .selectFrom('threads')
-    .select(['last_sequence', 'closed_at'])
+    .select(['root_thread_id as root', 'last_sequence', 'closed_at'])
     .where('id', '=', threadId)
     .executeTakeFirst()
   if (thread === undefined) return null
-  return { lastSequence: thread.last_sequence, closed: thread.closed_at !== null }
+  const { root, last_sequence: lastSequence, closed_at: closedAt } = thread
+  return { root, lastSequence, closed: closedAt !== null }
 }

@@ -9,6 +9,7 @@ import {
   putFile,
   removeFile,
 } from '../../../src/store/files/files.js'
+import { readEvents } from '../../../src/store/events.js'
 import type { Store } from '../../../src/store/store.js'
 import { NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
@@ -32,6 +33,35 @@ const attach = (store: Store, name: string) =>
   })
 
 export function fileConformance(withStore: WithStore): void {
+  test(
+    'AR-EC.14 AR-ID.11 each change of a file is an event with its version, and no event has its bytes',
+    withStore(async (store) => {
+      const about = { threadId: 't', path: '/a.txt', mimeType: 'text/plain', size: 3, now: NOW }
+      const other = 'e'.repeat(64)
+      await store.write((tx) => putFile(tx, { ...about, blob: DIGEST, scope: { toolCallId: 'c' } }))
+      await store.write((tx) => putFile(tx, { ...about, blob: other }))
+      await store.write((tx) =>
+        copyFile(tx, {
+          ...{ fromThreadId: 't', fromPath: '/a.txt', toThreadId: 'child', toPath: '/b.txt', now: NOW },
+        }),
+      )
+      await store.write((tx) => removeFile(tx, 't', '/a.txt'))
+      const read = (threadId: string) => store.read((db) => readEvents(db, { threadId, after: 0, limit: 10 }))
+      const change = { path: '/a.txt', size: 3 }
+      expect(await read('t')).toMatchObject([
+        {
+          type: 'file.changed',
+          scope: { toolCallId: 'c' },
+          payload: { ...change, change: 'created', version: DIGEST.slice(0, 16) },
+        },
+        { scope: {}, payload: { ...change, change: 'updated', version: other.slice(0, 16) } },
+        { payload: { ...change, change: 'deleted', size: 0, version: null } },
+      ])
+      const copied = { path: '/b.txt', change: 'created', size: 3, version: other.slice(0, 16) }
+      expect((await read('child')).map(({ payload }) => payload)).toEqual([copied])
+    }),
+  )
+
   test(
     'a file is written, replaced, read and removed',
     withStore(async (store) => {

@@ -30,7 +30,10 @@ export function removalConformance(withStore: WithStore): void {
       expect(await store.read((db) => findMessage(db, 't', 'm'))).toMatchObject({ status: 'removed' })
       expect(await remove(store, 'n')).toBe('begun')
       const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
-      expect(events).toMatchObject([{ type: 'queue.changed', payload: { waiting: 1 } }])
+      expect(events).toMatchObject([
+        { type: 'message.ended', scope: { messageId: 'm' }, payload: { end: 'removed' } },
+        { type: 'queue.changed', payload: { waiting: 1 } },
+      ])
     }),
   )
 
