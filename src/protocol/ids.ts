@@ -7,6 +7,11 @@ export function runIdOf(run: number): string {
   return `run_${run}`
 }
 
+/** The id of a run over all threads: `runIdOf` is unique within its thread. */
+export function globalRunId(threadId: string, run: number): string {
+  return `${threadId}:${runIdOf(run)}`
+}
+
 export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }
