@@ -23,7 +23,14 @@ interface ObjectSchema extends JsonSchema {
 
 /** The files whose types the table names. */
 const FILES = [
-  ...(['events', 'event-codes', 'payloads/governance', 'payloads/lifecycle'] as const),
+  ...([
+    'events',
+    'event-codes',
+    'payloads/governance',
+    'payloads/lifecycle',
+    'payloads/queue',
+    'payloads/sessions',
+  ] as const),
   ...(['status', 'plan', 'message', 'values', 'time'] as const),
 ]
 

@@ -88,6 +88,7 @@ export type {
   Policy,
   PolicyAnswer,
 } from './policy/action.js'
+export type { RunContext } from './policy/run-context.js'
 export type { ActionKind } from './protocol/event-codes.js'
 export type { ApprovalRule, Caller } from './policy/approval.js'
 export type { Preview, PreviewPart } from './policy/preview.js'

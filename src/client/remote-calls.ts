@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { RunContext } from '../policy/run-context.js'
 import { MessageRejectedError, ThreadError } from '../protocol/errors.js'
 import { idempotencyKeyOf } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
@@ -20,6 +21,7 @@ import type { StoredBlob } from '../store/files/blob-store.js'
 import { filePathProblem } from '../store/files/file-checks.js'
 import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
+import { readCallContext } from '../store/threads/run-context.js'
 import { findThread } from '../store/threads/threads.js'
 import { checkAnswer } from './answers/check-answer.js'
 import type { CheckedResult } from './answers/check-answer.js'
@@ -125,6 +127,8 @@ export interface ClaimedCall {
   readonly variables: Readonly<Record<string, string>>
   /** The W3C trace context of the call, for spans of the worker; null when tracing is off. */
   readonly traceparent: string | null
+  /** Who the run is, where it comes from and what binds it. */
+  readonly runContext: RunContext | null
 }
 
 const TOKEN_BYTES = 32
@@ -167,6 +171,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
     arguments: record.args,
     variables: Object.fromEntries(variables) as Record<string, string>,
     traceparent: record.traceparent,
+    runContext: await store.read((db) => readCallContext(db, claim)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { WorkflowHandle } from '@temporalio/client'
 import type { Caller } from '../policy/approval.js'
+import type { RunContext } from '../policy/run-context.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { RunOutput, ToolInput, ToolName } from '../definitions/registry.js'
 import type { ThreadEvent } from '../protocol/events.js'
@@ -41,6 +42,7 @@ import { readThreadTools } from './lists/thread-tools.js'
 import type { ThreadTools } from './lists/thread-tools.js'
 import { readTree } from './lists/thread-tree.js'
 import type { ThreadTree } from './lists/thread-tree.js'
+import { readThreadContext } from './lists/run-context.js'
 import { readUsage } from './lists/thread-usage.js'
 import type { UsageOptions } from './lists/thread-usage.js'
 import { cancelMessage, stopThread } from './messages/interrupt.js'
@@ -177,6 +179,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   view<Name extends ViewName>(name: Name, options?: FollowEvents): AsyncIterable<ViewedEvent<Name>>
   /** For operators: the original errors of providers and of tools' code, with stacks. @throws ThreadNotFoundError */
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
+  /**
+   * Who a run is, where it comes from and what binds it; by default its newest run. Null: there is no such run. @throws
+   * ThreadNotFoundError
+   */
+  runContext(runId?: string): Promise<RunContext | null>
   /** What was decided about its calls, and why: each call that was executed, denied or waits has one. @throws ThreadNotFoundError */
   decisions(options?: DecisionsOptions): Promise<readonly RecordedDecision[]>
   /**
@@ -270,6 +277,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
       return followView(context, { ...options, threadId, name, events })
     },
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
+    runContext: (runId) => readThreadContext(context, threadId, runId),
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),
     permissions: () => readThreadPermissions(context, threadId),

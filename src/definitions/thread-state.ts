@@ -1,4 +1,5 @@
 import type { AttachmentRef, FileRecord, Message, NewAttachment } from '../protocol/message.js'
+import type { RunContext } from '../policy/run-context.js'
 import type { Side } from '../protocol/plan.js'
 import type { SubagentRegistryEntry, ThreadUsage } from '../protocol/status.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
@@ -82,6 +83,8 @@ export interface ExecutionState {
   readonly stepCount: number
   readonly sideAStepCount: number
   readonly sideBStepCount: number
+  /** Who the run is, where it comes from and what binds it. Read when it is called. */
+  runContext(): Promise<RunContext>
   /** Aborts on stop, terminate and timeout, and when the grace time of a worker's shutdown is over. */
   readonly abortSignal: AbortSignal
   /** True if this call has asked for the end of the run. */

@@ -4,7 +4,8 @@
 import type { ActionKind } from '../protocol/event-codes.js'
 import type { JsonObject } from '../protocol/values.js'
 import type { ApprovalRule } from './approval.js'
-import type { Effect, Permissions } from './permissions.js'
+import type { Effect } from './permissions.js'
+import type { RunContext } from './run-context.js'
 
 /** What is lost or hard to take back, for a person who decides and for the record. */
 export interface DestructiveFacts {
@@ -61,11 +62,9 @@ export interface Action {
   readonly destructive: boolean | DestructiveFacts
 }
 
-/** For whom and where an action would be done. It is JSON. */
-export interface ActionContext {
+/** For whom and where an action would be done. It is JSON. Its rules count whatever the policy function says. */
+export interface ActionContext extends RunContext {
   readonly threadId: string
-  /** The root of the thread's tree. */
-  readonly rootThreadId: string
   readonly agent: string
   readonly account: string | null
   readonly userId: string | null
@@ -74,12 +73,6 @@ export interface ActionContext {
   readonly step: number
   /** What started the thread; null for a root thread. */
   readonly parent: ActionParent | null
-  /** The agents that the work has come through, the root's first, this one last. */
-  readonly agentChain: readonly string[]
-  /** The trace that the call belongs to; null: it is not traced. */
-  readonly traceId: string | null
-  /** The rules of the thread; a subagent has those of its parent. They count whatever the policy function says. */
-  readonly permissions: Permissions
 }
 
 /** The call that started a subagent. */

@@ -12,6 +12,11 @@ export function runNumberOf(runId: string): number {
   return Number(runId.slice('run_'.length))
 }
 
+/** The id of a run over all threads: `runIdOf` is unique within its thread. */
+export function globalRunId(threadId: string, run: number): string {
+  return `${threadId}:${runIdOf(run)}`
+}
+
 export function stepIdOf(run: number, step: number): string {
   return `step_${run}_${step}`
 }

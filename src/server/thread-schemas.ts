@@ -451,6 +451,24 @@ export const routingSummary = z
   })
   .openapi('RoutingSummary')
 
+/** What belongs to a run and not to its work. */
+export const runContext = z
+  .object({
+    runId: z.string().openapi({ description: 'Unique over all threads.' }),
+    sessionId: z.string(),
+    traceId: z.string().nullable(),
+    workspaceUri: z.string().nullable(),
+    parentRunId: z.string().nullable().openapi({ description: 'Null for a root thread.' }),
+    agentChain: names.openapi({ description: 'The agents that the work has come through, its own last.' }),
+    permissions: fields.openapi({
+      description: 'The rules of the thread and of the messages that it has taken.',
+    }),
+    budget: fields.nullable().openapi({ description: 'What thread and tree were created with.' }),
+    canceled: z.boolean(),
+    metadata: fields.nullable().openapi({ description: 'Of the session.' }),
+  })
+  .openapi('RunContext')
+
 /** A thread and all below it. */
 export const tree: z.ZodType<ThreadTree> = z
   .object({

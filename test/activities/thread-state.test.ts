@@ -4,7 +4,7 @@ import { appendMessage, deliverMessages } from '../../src/store/messages/deliver
 import { stageMessage } from '../../src/store/messages/message-writes.js'
 import { findMessage, listMessages } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
-import { readRunContext } from '../../src/store/threads/runs.js'
+import { readSharedContext } from '../../src/store/threads/runs.js'
 import { requestTermination } from '../../src/store/threads/threads.js'
 import { getValue, listValues } from '../../src/store/threads/variables.js'
 import { NOW, withThread } from './buffered-call.js'
@@ -35,7 +35,7 @@ describe('properties and context', () => {
     withThread(async ({ store, open, commit }) => {
       const first = await open()
       first.state.context['seen'] = ['A-17']
-      expect(await store.read((db) => readRunContext(db, { threadId: 't', number: 1 }))).toEqual({})
+      expect(await store.read((db) => readSharedContext(db, { threadId: 't', number: 1 }))).toEqual({})
       await commit(first)
       expect((await open('call_1_2_1')).state.context).toEqual({ seen: ['A-17'] })
     }))
@@ -47,7 +47,7 @@ describe('properties and context', () => {
       await call.state.setValue('kept', true)
       expect(call.contextProblem()).toBe('Expected JSON at context.user.visits[1], got NaN.')
       await commit(call)
-      expect(await store.read((db) => readRunContext(db, { threadId: 't', number: 1 }))).toEqual({})
+      expect(await store.read((db) => readSharedContext(db, { threadId: 't', number: 1 }))).toEqual({})
       expect(await store.read((db) => getValue(db, 't', 'kept'))).toBe(true)
     }))
 
@@ -59,7 +59,7 @@ describe('properties and context', () => {
       call.close()
       context['at'] = 'later'
       await commit(call)
-      expect(await store.read((db) => readRunContext(db, { threadId: 't', number: 1 }))).toEqual({
+      expect(await store.read((db) => readSharedContext(db, { threadId: 't', number: 1 }))).toEqual({
         at: 'end',
       })
     }))

@@ -66,6 +66,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   tools: () => thread.tools(),
   tree: () => thread.tree(),
   routing: () => thread.routing(),
+  runContext: () => thread.runContext(),
   usage: () => thread.usage({ tree: true }),
   view: () => collect(thread.view('ar', { follow: false })),
   waitUntilIdle: () => thread.waitUntilIdle({ timeout: 100 }).catch(() => null),

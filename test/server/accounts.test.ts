@@ -182,6 +182,7 @@ function filled(path: string, threadId: string): string {
   return path
     .replace(/\{(?:threadId|sessionId)\}/, threadId)
     .replace('{requestId}', 'request')
+    .replace('{runId}', 'run_1')
     .replace('{itemId}', 'message-of-acme')
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { insertRun } from '../../src/store/threads/runs.js'
 import { addChildRows } from '../support/child-rows.js'
 import { ACME, codeOf, GLOBEX, OPERATOR, serverFixture } from './server-fixture.js'
 
@@ -89,6 +90,17 @@ test('a wrong request changes nothing', async () => {
     metadata: null,
     state: 'idle',
   })
+})
+
+test('the context of a run is read over HTTP as the client reads it', async () => {
+  const id = await server.thread('acme')
+  await fixture.store.write((tx) =>
+    insertRun(tx, { thread_id: id, number: 1, trigger_kind: 'message', started_at: 1 }),
+  )
+  const read = await call(`/threads/${id}/runs/run_1/context`, { token: ACME })
+  expect([read.status, read.body]).toEqual([200, await fixture.threads.get(id).runContext()])
+  expect(read.body).toMatchObject({ runId: `${id}:run_1`, sessionId: id })
+  expect(codeOf(await call(`/threads/${id}/runs/run_2/context`, { token: ACME }))).toEqual([404, 'not_found'])
 })
 
 test('a list has the sessions of one account, whatever it asks for', async () => {

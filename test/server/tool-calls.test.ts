@@ -11,7 +11,9 @@ import type { RemoteCall } from '../../src/store/calls/remote-calls.js'
 import { openStore } from '../../src/store/open-store.js'
 import { findOperation } from '../../src/store/operations.js'
 import type { Store } from '../../src/store/store.js'
-import { insertThread, requestTermination } from '../../src/store/threads/threads.js'
+import { insertToolCalls } from '../../src/store/calls/tool-calls.js'
+import { insertRun } from '../../src/store/threads/runs.js'
+import { insertThread, requestTermination, updateThread } from '../../src/store/threads/threads.js'
 
 const workers = [
   { token: 'worker-of-python-1', taskQueues: ['python'] },
@@ -58,6 +60,22 @@ describe('a claim', () => {
     const row = JSON.stringify(await store.read((db) => findOperation(db, 't', 'c1_remote')))
     expect(row).not.toContain(claimed.token)
     expect(row).not.toContain('hush-hush')
+  })
+
+  test('has the context of the run that made the call', async () => {
+    await send()
+    expect(await (await claim('c1')).json()).toMatchObject({ runContext: null })
+    await store.write(async (tx) => {
+      await insertRun(tx, { thread_id: 't', number: 1, trigger_kind: 'message', started_at: NOW })
+      const place = { message_id: 'm', run: 1, step: 1, call_index: 0, side: 'a' } as const
+      const call = { thread_id: 't', id: 'c2', provider_call_id: 'p', name: 'draw', arguments: '{}' }
+      await insertToolCalls(tx, [{ ...call, ...place }])
+      await updateThread(tx, 't', { metadata: { ticket: 17 } })
+    })
+    await send({}, 'c2')
+    expect(await (await claim('c2')).json()).toMatchObject({
+      runContext: { runId: 't:run_1', sessionId: 't', agentChain: ['clerk'], metadata: { ticket: 17 } },
+    })
   })
 
   test('names the trace that the call belongs to', async () => {

@@ -2,8 +2,10 @@ import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { defineAgent, defineHook, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
-import type { ActionContext, HookPoints, Policy } from '../../src/index.js'
+import type { ActionContext, HookPoints, Policy, RunContext, ThreadState } from '../../src/index.js'
+import { runContext } from '../../src/server/thread-schemas.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
+import { createGate } from '../support/gate.js'
 import { approve, calls, done, order } from '../support/kinds-replies.js'
 import { marked } from '../support/marker.js'
 import { factsOf } from '../support/thread-facts.js'
@@ -30,6 +32,7 @@ const pair = <const Name extends string>(name: Name, prompt: string) =>
     permissions: { '*': 'allow' },
   })
 
+let inTool: (state: ThreadState) => Promise<void> = async () => undefined
 let guard: HookPoints['before_tool_call'] = () => null
 
 /** A desk with a subagent that has a subagent; each may pay money back. */
@@ -96,8 +99,9 @@ threeModes(
           judge: [approve(), approve()],
         },
         tools: {
-          refund: () => {
+          refund: async (state) => {
             refunds += 1
+            await inTool(state)
             return { status: 'success', result: marked('Paid') }
           },
         },
@@ -126,10 +130,10 @@ threeModes(
       ])
       const [ofRoot, ofChild, ofGrandchild] = contexts
       expect(ofRoot).toMatchObject({ parent: null, agentChain: ['desk'], run: 1, step: 1 })
-      const { rootThreadId, account, userId, permissions } = { ...ofRoot }
-      const kept = { rootThreadId, account, userId, permissions }
+      const { sessionId, account, userId, permissions } = { ...ofRoot }
+      const kept = { sessionId, account, userId, permissions }
       expect(kept).toEqual({
-        ...{ rootThreadId: thread.threadId, account: 'acme', userId: 'ann' },
+        ...{ sessionId: thread.threadId, account: 'acme', userId: 'ann' },
         permissions: { 'orders.keep': 'deny' },
       })
       const [, startsChild] = await thread.decisions()
@@ -155,6 +159,93 @@ threeModes(
         (await one.budget()).filter(({ scope }) => scope === 'tree')
       expect(await ofTree(grandchild)).toEqual(await ofTree(thread))
       expect(await ofTree(thread)).not.toEqual([])
+    })
+
+    test('PL-RC.2 PL-RC.4 PL-RC.6 tools, hooks, the policy and the client get one context of a run, which subagents carry on', async () => {
+      const seen: RunContext[] = []
+      const hooked: RunContext[] = []
+      inTool = async (state) => {
+        if (state.execution !== null) seen.push(await state.execution.runContext())
+      }
+      guard = async (state) => {
+        if (state.execution !== null) hooked.push(await state.execution.runContext())
+        return null
+      }
+      const metadata = { ticket: 17, nested: { of: ['a', null] } }
+      const { thread } = await start(
+        {
+          ...{ metadata, workspaceUri: 'file:///desk' },
+          ...{ permissions: { 'orders.keep': 'deny' }, budgets: { tree: { maxModelCalls: 50 } } },
+          message: { content: marked('Hello'), runPermissions: { 'orders.void': 'deny' } },
+        },
+        calls(order('refund')),
+        calls(order('lead')),
+      )
+      const child = await childOf(thread.threadId)
+      const grandchild = await childOf(child.threadId)
+      const shared = {
+        ...{ sessionId: thread.threadId, workspaceUri: 'file:///desk', metadata, canceled: false },
+        permissions: { 'orders.keep': 'deny', 'orders.void': 'deny' },
+        budget: { tree: { maxModelCalls: 50 } },
+      }
+      const expected = [
+        { ...shared, runId: `${thread.threadId}:run_1`, parentRunId: null, agentChain: ['desk'] },
+        {
+          ...{ ...shared, runId: `${child.threadId}:run_1`, agentChain: ['desk', 'lead'] },
+          parentRunId: `${thread.threadId}:run_1`,
+        },
+        {
+          ...{ ...shared, runId: `${grandchild.threadId}:run_1`, agentChain: ['desk', 'lead', 'deep'] },
+          parentRunId: `${child.threadId}:run_1`,
+        },
+      ].map((context) => ({ ...context, traceId: null }))
+      expect(seen).toEqual(expected)
+      expect(hooked[0]).toEqual(expected[0])
+      expect(contexts).toMatchObject(expected)
+      const read = [thread, child, grandchild].map((one) => one.runContext('run_1'))
+      expect(await Promise.all(read)).toEqual(expected)
+      // It is JSON, has these fields and none for what was said, asked for or answered.
+      expect(JSON.parse(JSON.stringify(seen))).toEqual(seen)
+      for (const context of seen) {
+        expect(runContext.strict().parse(context)).toEqual(context)
+        expect(JSON.stringify(context)).not.toContain(marked('Hello'))
+      }
+      // Another turn is another run of the same session.
+      inTool = async () => undefined
+      guard = () => null
+      await thread.send(marked('Again'))
+      await thread.waitUntilIdle()
+      const [second, newest] = [
+        await thread.runContext(`${thread.threadId}:run_2`),
+        await thread.runContext(),
+      ]
+      expect(second).toMatchObject({ runId: `${thread.threadId}:run_2`, sessionId: thread.threadId })
+      expect(second?.permissions).toEqual({ 'orders.keep': 'deny' })
+      expect(newest).toEqual(second)
+      for (const none of ['run_3', 'run_01', `${child.threadId}:run_1`, 'x', 'run_99999999999'])
+        expect(await thread.runContext(none)).toBeNull()
+    })
+
+    test('a run that was stopped is canceled', async () => {
+      const began = createGate()
+      inTool = async (state) => {
+        began.open()
+        await new Promise((resolve) => state.execution?.abortSignal.addEventListener('abort', resolve))
+      }
+      const id = `context-stop-${mode.mode.replaceAll(' ', '-')}`
+      scripts.script(id, mode.env.store, {
+        voices: { desk: [calls(order('refund')), done], leading: [], working: [], judge: [] },
+        tools: {
+          refund: async (state) => (await inTool(state), { status: 'success', result: marked('Paid') }),
+        },
+      })
+      const thread = await mode.env.threads.create({ agent: 'desk', id, message: marked('Hello') })
+      await began.passed
+      expect((await thread.runContext())?.canceled).toBe(false)
+      await thread.stop()
+      await thread.waitUntilIdle()
+      expect((await thread.runContext())?.canceled).toBe(true)
+      inTool = async () => undefined
     })
 
     test.each([

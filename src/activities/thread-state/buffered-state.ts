@@ -25,7 +25,8 @@ import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { listResumableChildren } from '../../store/threads/thread-tree.js'
-import { readRunContext, writeRunContext } from '../../store/threads/runs.js'
+import { readRunContext } from '../../store/threads/run-context.js'
+import { readSharedContext, writeSharedContext } from '../../store/threads/runs.js'
 import type { RunKey } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
@@ -123,7 +124,10 @@ export async function openBufferedState(options: BufferedStateOptions): Promise<
   const { store } = options.dependencies
   const key = origin.run === null ? null : { threadId, number: origin.run }
   const redactor = options.redactor ?? createRedactor()
-  const [known, context] = await Promise.all([readThread(options), openRunContext(store, { key, redactor })])
+  const [known, context] = await Promise.all([
+    readThread(options),
+    openSharedContext(store, { key, redactor }),
+  ])
   const gate = createCallGate(`${origin.kind} ${origin.id}`)
   const notified: string[] = []
   const own = openOwn(options, { ...known, context, gate, redactor, notified })
@@ -222,7 +226,7 @@ function stateThread(db: Reader, threadId: string): Promise<StatePlace['thread']
 }
 
 interface Opened extends Pick<StatePlace, 'thread' | 'children' | 'gate' | 'redactor'> {
-  readonly context: RunContext
+  readonly context: SharedContext
   readonly gate: CallGate
   /** The texts that `notifyParent` sent. */
   readonly notified: string[]
@@ -244,7 +248,10 @@ function openOwn(options: BufferedStateOptions, opened: Opened): OwnThread {
   const parts = openParts({
     ...{ dependencies, thread, children, origin, gate, redactor, relatives, now, context: context.value },
     scope: { threadId, agent, content, prompt: facts?.promptPath.at(-1) ?? null },
-    execution: facts === null ? null : (journal) => createExecutionState({ facts, plan, gate, journal }),
+    execution:
+      facts === null
+        ? null
+        : (journal) => createExecutionState({ facts, plan, gate, journal, read: readContext(options) }),
     hooks: messageHooks === undefined ? null : { hooks: messageHooks, state: () => state },
     invokeTool: async (name, args) => requireInvokeTool(options.invokeTool)(name, args, { state, redactor }),
     terminate: async () => ({ operations: [{ kind: 'terminate' }] }),
@@ -261,17 +268,31 @@ function requireInvokeTool(invokeTool: InvokeTool | undefined): InvokeTool {
 }
 
 /** The facts of a run before one of its calls begins. */
-type ExecutionFacts = Omit<ExecutionState, 'stopped' | 'stoppedBy' | 'forceTurn' | 'stop'>
+type ExecutionFacts = Omit<ExecutionState, 'stopped' | 'stoppedBy' | 'runContext' | 'forceTurn' | 'stop'>
 
 interface ExecutionParts {
   readonly facts: ExecutionFacts
   readonly plan: Plan | null
   readonly gate: CallGate
   readonly journal: Journal
+  readonly read: ExecutionState['runContext']
+}
+
+/** The context of the run, for code that asks for it: no statement without that. */
+function readContext({ dependencies, threadId, origin }: BufferedStateOptions): ExecutionState['runContext'] {
+  return async () => {
+    const { run } = origin
+    const context =
+      run === null
+        ? null
+        : await dependencies.store.read((db) => readRunContext(db, { threadId, number: run }))
+    if (context === null) throw new Error(`Expected a row of the run of thread ${threadId}, got none`)
+    return context
+  }
 }
 
 /** Creates the run's state as one call sees and steers it. Requests take effect with the call's outcome (T9). */
-function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): ExecutionState {
+function createExecutionState({ facts, plan, gate, journal, read }: ExecutionParts): ExecutionState {
   let stopped = false
   return {
     ...facts,
@@ -282,6 +303,10 @@ function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): E
     get stoppedBy() {
       gate.assertOpen()
       return stopped ? facts.currentSide : null
+    },
+    runContext() {
+      gate.assertOpen()
+      return read()
     },
     forceTurn(side) {
       if (side !== 'a' && side !== 'b') throw new Error('Expected forceTurn to get side "a" or "b".')
@@ -297,7 +322,7 @@ function createExecutionState({ facts, plan, gate, journal }: ExecutionParts): E
 }
 
 /** The context that the calls of a run share, as one call changes it. */
-interface RunContext {
+interface SharedContext {
   /** The object that the tool gets and may change. */
   readonly value: Record<string, JsonValue | undefined>
   /** Takes a snapshot; later changes of the tool are not saved. */
@@ -317,8 +342,8 @@ interface OpenedContext {
   readonly redactor: Redactor
 }
 
-async function openRunContext(store: Store, { key, redactor }: OpenedContext): Promise<RunContext> {
-  const saved = JSON.stringify(key === null ? {} : await store.read((db) => readRunContext(db, key)))
+async function openSharedContext(store: Store, { key, redactor }: OpenedContext): Promise<SharedContext> {
+  const saved = JSON.stringify(key === null ? {} : await store.read((db) => readSharedContext(db, key)))
   const value = JSON.parse(saved) as Record<string, JsonValue | undefined>
   let frozen: { readonly text: string } | { readonly problem: string } | undefined
   return {
@@ -332,7 +357,7 @@ async function openRunContext(store: Store, { key, redactor }: OpenedContext): P
     problem: () => (frozen !== undefined && 'problem' in frozen ? frozen.problem : undefined),
     async commit(tx) {
       if (key === null || frozen === undefined || 'problem' in frozen || frozen.text === saved) return
-      await writeRunContext(tx, key, JSON.parse(frozen.text) as JsonObject)
+      await writeSharedContext(tx, key, JSON.parse(frozen.text) as JsonObject)
     },
   }
 }

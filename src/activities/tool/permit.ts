@@ -12,7 +12,7 @@ import { parseObject, parseToolArguments } from '../../definitions/plan/tool-arg
 import type { ThreadState } from '../../definitions/thread-state.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import { traitsOfStart } from '../../policy/action.js'
-import type { Action, ActionContext, ActionParent, ActionTraits, PolicyAnswer } from '../../policy/action.js'
+import type { Action, ActionTraits, PolicyAnswer } from '../../policy/action.js'
 import { approvalRuleProblem, combineApprovalRules } from '../../policy/approval.js'
 import type { ApprovalRule } from '../../policy/approval.js'
 import type { Question } from '../../policy/approval-detail.js'
@@ -22,7 +22,6 @@ import { isEffect } from '../../policy/permissions.js'
 import { readPreview } from '../../policy/preview.js'
 import type { ExecuteToolInput } from '../../protocol/activities.js'
 import type { ActionKind } from '../../protocol/event-codes.js'
-import { runIdOf } from '../../protocol/ids.js'
 import { nowMicros } from '../../protocol/time.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { findToolCall } from '../../store/calls/tool-calls.js'
@@ -30,9 +29,8 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { appendEvents } from '../../store/events.js'
-import { agentChainOf, findThread, findThreadForCall } from '../../store/threads/threads.js'
-import type { ThreadRecord } from '../../store/threads/threads.js'
-import { activeTraceId } from '../../telemetry/spans.js'
+import { readActionContext } from '../../store/threads/run-context.js'
+import { findThreadForCall } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { askHooks } from '../hooks/deciding-hooks.js'
@@ -266,22 +264,17 @@ type OwnCheck = (args: Record<string, unknown>) => Checked | Promise<Checked>
  * that they leave. A call that waits is judged again by them once there is an answer, which may have other arguments.
  */
 async function permitOf(dependencies: ActivityDependencies, asking: Asking, own: OwnCheck): Promise<Permit> {
-  const { permissions, permissionMode: mode, policy, store } = dependencies
+  const { permissions, permissionMode: mode, store } = dependencies
   const { content, traits, hooks, input, kind, isWaiting = false } = asking
   const rules = definedRules(permissions, content?.permissions)
   const decides = hooks.decides(...CALL_POINTS) && !(isWaiting && input.response == null)
-  const [thread, stored] =
-    policy !== undefined || decides
-      ? await store.read((db) =>
-          Promise.all([findThread(db, input.threadId), decides ? findThreadForCall(db, input) : null]),
-        )
-      : [null, null]
+  const stored = decides ? await store.read((db) => findThreadForCall(db, input)) : null
   // Without a row the transaction that would begin the call finds the same.
   const hooking = stored === null ? null : { rules, mode, stored: stored.permissions }
   const said = hooking === null ? null : await askBeforeCall(asking, hooking)
   const called = said?.changed == null ? asking : { ...asking, args: said.changed.args }
   const checked = await own(called.args)
-  const judged = thread === null ? NO_OPINION : await opinionOfPolicy(policy, called, thread)
+  const judged = await opinionOfPolicy(dependencies, called)
   const rulesOfApproval = [dependencies.approval, traits.approval, judged.approval]
   const permit: Permit = {
     ...{ traits, rules, mode, hookFacts: said?.facts ?? null, changed: said?.changed ?? null },
@@ -440,33 +433,13 @@ function actionOf({ input, kind, name, args, traits }: Asking): Action {
   return { id: input.callId, kind, name, arguments: copied, capabilities, readOnly, destructive }
 }
 
-function contextOf({ input: { threadId, run, step, agent } }: Asking, thread: ThreadRecord): ActionContext {
-  return {
-    ...{ threadId, rootThreadId: thread.root_thread_id, agent, run, step },
-    ...{ account: thread.account, userId: thread.user_id, tags: thread.tags },
-    ...{ parent: parentOf(thread), agentChain: agentChainOf(thread), traceId: activeTraceId() },
-    permissions: thread.permissions?.permissions ?? {},
-  }
-}
-
-function parentOf({
-  parent_thread_id: threadId,
-  parent_call_id: callId,
-  origin,
-}: ThreadRecord): ActionParent | null {
-  if (threadId === null || origin === null) return null
-  return { threadId, runId: runIdOf(origin.run), toolCallId: callId ?? '' }
-}
-
 /** The opinion of the worker's policy function, which fails closed: without an answer of it the call is denied. */
-async function opinionOfPolicy(
-  policy: ActivityDependencies['policy'],
-  asking: Asking,
-  thread: ThreadRecord,
-): Promise<Checked> {
+async function opinionOfPolicy({ policy, store }: ActivityDependencies, asking: Asking): Promise<Checked> {
   if (policy === undefined) return NO_OPINION
-  const { signal } = asking
-  const context = contextOf(asking, thread)
+  const { signal, input } = asking
+  const context = await store.read((db) => readActionContext(db, input))
+  // Without rows the transaction that would begin the call finds the same.
+  if (context === null) return NO_OPINION
   const checked = await askCode<PolicyAnswer>(async () => policy(actionOf(asking), context), signal)
   if (checked.kind === 'answered') return readPolicyAnswer(checked.value)
   if (checked.thrown !== null) return withoutAnswer('policy', 'deny', checked.thrown)

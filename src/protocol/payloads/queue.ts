@@ -1,4 +1,3 @@
-/** What the event about the queue says. */
 /** What happened to the queue. */
 export interface QueueChange {
   /** The number of items that waited then. */

@@ -2,11 +2,13 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { PendingRequest } from '../../client/answers/pending-request.js'
 import type { ThreadClient } from '../../client/thread-client.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
+import { ProblemError } from '../error-response.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
 import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import {
   permissionSummary,
   routingSummary,
+  runContext,
   snapshot,
   threadTools,
   threadUsage,
@@ -57,6 +59,16 @@ const readPermissions = createRoute({
   responses: { 200: json('The permissions at one moment.', permissionSummary), ...readRefusals },
 })
 
+const readRunContext = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/runs/{runId}/context',
+  operationId: 'getRunContext',
+  summary: 'Who a run is, where it comes from and what binds it.',
+  request: { params: threadParams.extend({ runId: z.string().openapi({ example: 'run_1' }) }) },
+  responses: { 200: json('The context at one moment.', runContext), ...readRefusals },
+})
+
 const readRouting = createRoute({
   ...shared,
   method: 'get',
@@ -96,6 +108,13 @@ export function addSnapshotRoutes(app: ThreadApp, { client }: ServerContext): vo
   app.openapi(readPermissions, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).permissions(), 200),
   )
+  app.openapi(readRunContext, async (context) => {
+    const { threadId, runId } = context.req.valid('param')
+    const found = await client.get(threadId).runContext(runId)
+    if (found === null)
+      throw new ProblemError(404, 'not_found', `Expected a run of thread "${threadId}", got an id of none.`)
+    return context.json(found, 200)
+  })
   app.openapi(readRouting, async (context) =>
     context.json(await client.get(context.req.valid('param').threadId).routing(), 200),
   )

@@ -16,6 +16,7 @@ import { countRates, limitRates } from '../limits/rate-limit.js'
 import type { RateLimit } from '../limits/rate-limit.js'
 import { logBrokenAnswer } from '../request-log.js'
 import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas.js'
+import { runContext } from '../thread-schemas.js'
 import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
 import { bearerToken, createOwnerFinder, tokenDigest, tokenProblems } from '../tokens.js'
 import type { TokenOwner } from '../tokens.js'
@@ -81,6 +82,7 @@ const claimed = z
     traceparent: z.string().nullable().openapi({
       description: "W3C trace context of the call: the parent of the worker's spans; null without tracing.",
     }),
+    runContext: runContext.nullable(),
   })
   .openapi('ToolCallClaim')
 

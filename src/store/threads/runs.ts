@@ -170,7 +170,7 @@ export async function readWaitTime(db: Reader, { threadId, number }: RunKey): Pr
 }
 
 /** The context that the calls of a run share; empty for a missing run. */
-export async function readRunContext(db: Reader, { threadId, number }: RunKey): Promise<JsonObject> {
+export async function readSharedContext(db: Reader, { threadId, number }: RunKey): Promise<JsonObject> {
   const row = await db
     .selectFrom('runs')
     .select('context')
@@ -180,7 +180,7 @@ export async function readRunContext(db: Reader, { threadId, number }: RunKey): 
   return row === undefined ? {} : (JSON.parse(row.context) as JsonObject)
 }
 
-export async function writeRunContext(tx: Writer, key: RunKey, context: JsonObject): Promise<void> {
+export async function writeSharedContext(tx: Writer, key: RunKey, context: JsonObject): Promise<void> {
   await updateRun(tx, key, { context })
 }
 

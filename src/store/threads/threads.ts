@@ -283,7 +283,7 @@ export async function listThreads(
     )
   }
   const rows = await query
-    .orderBy('last_activity_at', 'desc')
+    .orderBy(filter.session?.above === undefined ? 'last_activity_at' : UNINDEXED, 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
@@ -328,7 +328,7 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
     query = query.where('id', 'in', (tags) =>
       tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
     )
-  query = selectSessions(query, filter.session)
+  query = selectSessions(query, filter.session, filter.userId !== undefined || filter.tag !== undefined)
   const { search } = filter
   if (search !== undefined) {
     const pattern = `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
@@ -345,15 +345,20 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
 
 type Threads = SelectQueryBuilder<Schema, 'threads', object>
 
+/** Few threads are above others that work: reading all threads in order to find them would take long. */
+const UNINDEXED = sql<Micros>`+last_activity_at`
+
 /** Literals, not parameters: otherwise SQLite would not use the partial indexes. */
 const [ACTIVE, OPEN] = [sql.lit('active'), sql.lit('open')]
 
-function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}): Threads {
+/** `isNarrow`: the other conditions leave few threads, so that the index by state is the wrong one. */
+function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}, isNarrow: boolean): Threads {
   const { archived, escalated, own, notOwn, above } = filter
   let query = threads
   if (archived !== undefined) query = query.where('archived_at', archived ? 'is not' : 'is', null)
   if (escalated === true) query = query.where('escalation', 'is not', null)
-  if (own !== undefined) query = query.where('session_state', '=', own)
+  const state = isNarrow ? sql<string>`session_state || ''` : 'session_state'
+  if (own !== undefined) query = query.where(state, '=', own)
   if (notOwn !== undefined) query = query.where('session_state', '<>', notOwn)
   if (above === 'active')
     query = query.where('id', 'in', (inner) =>

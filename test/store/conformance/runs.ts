@@ -16,9 +16,9 @@ import {
   insertRun,
   lastRun,
   listWorkingThreads,
-  readRunContext,
+  readSharedContext,
   updateRun,
-  writeRunContext,
+  writeSharedContext,
 } from '../../../src/store/threads/runs.js'
 import { updateThread } from '../../../src/store/threads/threads.js'
 import { makeThread, NOW } from './with-store.js'
@@ -122,10 +122,10 @@ export function runConformance(withStore: WithStore): void {
     withStore(async (store) => {
       const key = { threadId: 't', number: 1 }
       for (const number of [1, 2]) await store.write((tx) => insertRun(tx, run(number)))
-      await store.write((tx) => writeRunContext(tx, key, { seen: ['a'] }))
-      expect(await store.read((db) => readRunContext(db, key))).toEqual({ seen: ['a'] })
-      expect(await store.read((db) => readRunContext(db, { ...key, number: 2 }))).toEqual({})
-      expect(await store.read((db) => readRunContext(db, { ...key, number: 3 }))).toEqual({})
+      await store.write((tx) => writeSharedContext(tx, key, { seen: ['a'] }))
+      expect(await store.read((db) => readSharedContext(db, key))).toEqual({ seen: ['a'] })
+      expect(await store.read((db) => readSharedContext(db, { ...key, number: 2 }))).toEqual({})
+      expect(await store.read((db) => readSharedContext(db, { ...key, number: 3 }))).toEqual({})
     }),
   )
 
