@@ -90,7 +90,10 @@ test('KP-07.2 a message that preempts aborts the provider at once, and its run r
   const facts = await factsOf(thread)
   const ends = facts.flatMap((fact) => (fact.type === 'run.cancelled' ? [fact.payload.reason] : []))
   expect(ends).toEqual(Array.from({ length: rounds }, () => 'preempted'))
-  const users = fixture.model.requests(id).at(-1)?.filter(({ role }) => role === 'user')
+  const users = fixture.model
+    .requests(id)
+    .at(-1)
+    ?.filter(({ role }) => role === 'user')
   expect(users).toHaveLength(rounds + 1)
   await expectWholeLog(thread)
 })
