@@ -15,7 +15,13 @@ export function* sendMessage(world: World, thread: ThreadRow, id: string): Clien
   if (!isOpen(thread)) return
   const { random } = world
   const role = random.chance(0.8) ? 'user' : 'assistant'
-  const chosen = random.pick<QueuedDelivery | undefined>([undefined, undefined, undefined, 'next_turn', 'preempt'])
+  const chosen = random.pick<QueuedDelivery | undefined>([
+    undefined,
+    undefined,
+    undefined,
+    'next_turn',
+    'preempt',
+  ])
   stage(thread, { id, role, by: 'client', ...(chosen !== undefined && { deliver: chosen }) })
   do {
     yield AT_ANY_TIME
@@ -170,7 +176,9 @@ export function* promoteQueued(world: World, thread: ThreadRow): Client {
   if (!isOpen(thread)) return
   const waiting = [
     ...[...thread.messages.values()].filter(({ status }) => status === 'pending').map(({ id }) => id),
-    ...[...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open').map(({ id }) => id),
+    ...[...thread.calls.values()]
+      .filter(({ placed, status }) => !placed && status === 'open')
+      .map(({ id }) => id),
   ]
   if (waiting.length === 0) return
   const id = world.random.pick(waiting)

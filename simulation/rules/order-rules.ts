@@ -4,35 +4,35 @@
  */
 import { SIGNALS } from '../../src/protocol/messages.js'
 import type { MessageRow, ThreadRow } from '../store/rows.js'
-import type { Command, Job } from '../temporal/command.js'
+import type { Job } from '../temporal/command.js'
 import type { WorkflowRun } from '../temporal/workflow-run.js'
 import type { World } from '../world.js'
-import { drainOf, messagesOf } from './step-rules.js'
 
 interface Task {
-  readonly jobs: readonly Job[]
-  readonly commands: readonly Command[]
+  /** What came, with the messages that it brought. */
+  readonly took: readonly { readonly job: Job; readonly messages: readonly string[] }[]
+  /** Messages that the next step takes. */
+  readonly named: readonly string[]
 }
 
 /** Notes when the thread took and moved its messages, and when a step first named each. */
-export function noteOrder(world: World, { workflowId }: WorkflowRun, { jobs, commands }: Task): void {
+export function noteOrder(world: World, { workflowId }: WorkflowRun, { took, named }: Task): void {
   const { log } = world
   const { taken, drained, moved, updated } = log
-  for (const job of jobs) {
+  for (const { job, messages } of took) {
     const at = (world.happened += 1)
     if (job.kind === 'update') updated.set(job.id, at)
-    for (const id of messagesOf(job)) {
+    for (const id of messages) {
       const key = `${workflowId} ${id}`
       if (taken.has(key)) continue
       taken.set(key, at)
       if (isPreempting(job) && world.threads.get(workflowId)?.resumable === true) moved.set(key, at)
     }
   }
-  for (const command of commands)
-    for (const id of command.kind === 'activity' ? drainOf(command.input) : []) {
-      const key = `${workflowId} ${id}`
-      if (!drained.has(key)) drained.set(key, (world.happened += 1))
-    }
+  for (const id of named) {
+    const key = `${workflowId} ${id}`
+    if (!drained.has(key)) drained.set(key, (world.happened += 1))
+  }
 }
 
 function isPreempting(job: Job): boolean {
@@ -56,7 +56,11 @@ export function checkPlaces(world: World, thread: ThreadRow): void {
   }
 }
 
-function checkPair(world: World, { id: thread }: ThreadRow, [first, second]: readonly [Placed, Placed]): void {
+function checkPair(
+  world: World,
+  { id: thread }: ThreadRow,
+  [first, second]: readonly [Placed, Placed],
+): void {
   const movedAt = (row: Placed): number | undefined => world.log.moved.get(`${thread} ${row.id}`)
   const [one, other] = [movedAt(first), movedAt(second)]
   if (one === undefined && other === undefined) {

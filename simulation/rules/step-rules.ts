@@ -44,7 +44,10 @@ export function watchSteps(world: World): void {
   world.onTook = (run, jobs, commands) => {
     checkContent(run, jobs, commands)
     const fresh = accepts(world, run, jobs)
-    noteOrder(world, run, { jobs, commands })
+    noteOrder(world, run, {
+      took: jobs.map((job) => ({ job, messages: messagesOf(job) })),
+      named: commands.flatMap((command) => (command.kind === 'activity' ? drainOf(command.input) : [])),
+    })
     refuses(world, watched, { run, fresh, commands })
     for (const job of jobs) takes(watched, run, job)
     for (const command of commands) asks(world, run, command)
@@ -158,12 +161,12 @@ function refuses({ log }: World, { waiting }: Watched, { run, fresh, commands }:
   for (const message of fresh) if (!held.includes(message)) log.crowdedOut.add(`${id} ${message}`)
 }
 
-export function drainOf(input: string): readonly string[] {
+function drainOf(input: string): readonly string[] {
   const { drain = [] } = JSON.parse(input) as Partial<CallModelInput>
   return drain.map(({ id }) => id)
 }
 
-export function messagesOf(job: Job): readonly string[] {
+function messagesOf(job: Job): readonly string[] {
   if (job.kind === 'activity') {
     const { end } = job
     if (end.kind !== 'answered' || !end.answer.includes('queue_message')) return []

@@ -180,9 +180,12 @@ describe('one thread', () => {
 
   test('is stopped, continued and terminated, as often as one likes', async () => {
     const threadId = await server.thread()
+    // No run is open, and nothing waits.
+    for (const body of [{ runId: 'run_1', children: false }, {}, undefined]) {
+      const stopped = await call(`/threads/${threadId}/stop`, { method: 'POST', body })
+      expect([stopped.status, stopped.body]).toEqual([200, { status: 'no_op' }])
+    }
     for (const [path, body] of [
-      ['stop', { runId: 'run_1', children: false }],
-      ['stop', {}],
       ['continue', undefined],
       ['terminate', { reason: 'Done' }],
       ['terminate', {}],

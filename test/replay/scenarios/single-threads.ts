@@ -154,6 +154,26 @@ export function singleThreads({ env, script }: SingleThreads): Scenarios {
       return [thread.threadId]
     },
 
+    async 'queued-items-moved'() {
+      const gate = createGate()
+      const thread = await start('clerk', {
+        chat: [calls(work), calls(call('other')), done, done],
+        tools: {
+          work: async () => (await gate.passed, { status: 'success' }),
+          other: untilAborted,
+        },
+      })
+      await doing(thread, 'tool work')
+      await thread.send({ content: marked('A run of its own'), deliver: 'next_turn' })
+      const { messageId } = await thread.send(marked('Now'))
+      await thread.promote(messageId)
+      gate.open()
+      await doing(thread, 'tool other')
+      await thread.send({ content: marked('Before all'), deliver: 'preempt' })
+      await idle(thread)
+      return [thread.threadId]
+    },
+
     async 'what-waits-taken-back-by-a-tool'() {
       const gate = createGate()
       let [effect, waiting] = ['', '']
