@@ -129,7 +129,13 @@ describe('what is done to another thread', () => {
       const messages = await messagesOf(store, 'c')
       expect(messages.map(({ content }) => content)).toEqual(['A hint.', 'Go on.', null])
       expect(messages[1]).toMatchObject({ attachments: [{ path: '/plan.txt' }], status: 'pending' })
-      const types = ['file.changed', 'file.changed', 'effect.scheduled', 'variables.changed', 'message.created']
+      const types = [
+        'file.changed',
+        'file.changed',
+        'effect.scheduled',
+        'variables.changed',
+        'message.created',
+      ]
       expect(await eventTypes(store, 'c')).toEqual(types)
       expect(await messagesOf(store, 't')).toEqual([])
       expect(await eventTypes(store, 't')).toEqual([])
