@@ -33,7 +33,8 @@ async function compare(thread: ThreadHandle): Promise<string | null> {
   return `${thread.threadId}${snapshot.stale ? ' (recorded)' : ''}: folded ${shown(folded)}, snapshot ${shown(expected)}`
 }
 
-function comparable({ run, pending, queue: _queue, ...state }: FoldedThread) {
+/** What is compared: the part of a state that a snapshot has, too. */
+export function comparable({ run, pending, queue: _queue, ...state }: FoldedThread) {
   return {
     ...state,
     run: run === null ? null : { runId: run.runId, side: run.side },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { marked } from '../support/marker.js'
-import { toolResults, transcript } from '../support/thread-facts.js'
+import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
 import { threeRuns } from '../support/three-runs.js'
 
 const call = (name: string) => ({ name, args: { task: marked(name) } })
@@ -38,7 +38,7 @@ threeRuns((desk) => {
     ])
   })
 
-  test('files that a tool writes are there for the client', async () => {
+  test('AR-EC.14 AR-ID.11 files that a tool writes are there for the client, events have no bytes', async () => {
     const { thread } = await desk.start({
       chat: [{ toolCalls: [call('work'), call('other')] }, { text: marked('Done') }],
       tools: {
@@ -61,6 +61,10 @@ threeRuns((desk) => {
     expect(Buffer.from((await thread.readFile('/notes/a.txt')) ?? new ArrayBuffer(0)).toString()).toBe(
       marked('Written'),
     )
+    const changes = (await factsOf(thread)).filter(({ type }) => type === 'file.changed')
+    const written = { path: '/notes/a.txt', change: 'created', size: marked('Written').length }
+    expect(changes).toMatchObject([{ toolCallId: 'call_1_1_0', payload: written }])
+    expect(JSON.stringify(changes)).not.toContain(marked('Written'))
   })
 
   test('a tool that throws keeps what it wrote before', async () => {

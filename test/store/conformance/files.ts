@@ -34,7 +34,7 @@ const attach = (store: Store, name: string) =>
 
 export function fileConformance(withStore: WithStore): void {
   test(
-    'AR-EC.14 AR-ID.11 each change of a file is an event with its version, and no event has its bytes',
+    'each change of a file is an event with its version',
     withStore(async (store) => {
       const about = { threadId: 't', path: '/a.txt', mimeType: 'text/plain', size: 3, now: NOW }
       const other = 'e'.repeat(64)
