@@ -36,6 +36,13 @@ beforeEach(async () => {
 })
 
 const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
+  artifacts: () => thread.artifacts(),
+  boundaries: () => thread.boundaries(),
+  capabilities: (threads) => threads.capabilities(),
+  children: () => thread.children(),
+  diagnostics: () => thread.diagnostics(),
+  queue: () => thread.queue(),
+  readModel: () => thread.readModel(),
   agents: (threads) => collect(threads.agents()),
   doctor: (threads) => collect(threads.doctor()),
   errors: () => thread.errors(),

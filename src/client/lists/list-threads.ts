@@ -158,12 +158,12 @@ export interface PageOptions {
 type Field = 'number' | 'string'
 
 /** Encodes where a page ended, as one word that fits into a URL. Its content is opaque to callers. */
-function cursorOf(place: readonly (number | string)[]): string {
+export function cursorOf(place: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
 /** Decodes a cursor. @throws ConfigError for a text that `cursorOf` has not made from such fields */
-function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
+export function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
   const place = parseCursor(cursor)
   if (
     Array.isArray(place) &&
@@ -187,7 +187,7 @@ function parseCursor(cursor: string): unknown {
 }
 
 /** @throws ConfigError */
-function checkLimit(limit: number = ROWS_OF_PAGE): number {
+export function checkLimit(limit: number = ROWS_OF_PAGE): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LIMITS.longestPage) return limit
   throw new ConfigError([`Expected "limit" to be 1 to ${LIMITS.longestPage}, got ${limit}.`])
 }
