@@ -62,7 +62,7 @@ function workingState({ phase, attempt, isStreaming }: ControlFacts): ControlSta
 }
 
 /** How a run ended, in the words of the draft; `exceeded`: the limits of budgets that it has used up. */
-export function endState(reason: StopReason, exceeded: readonly string[] = []): ControlState {
+function endState(reason: StopReason, exceeded: readonly string[] = []): ControlState {
   if (reason === 'blocked') return 'blocked'
   if (reason === 'lost') return 'lost'
   // Of the budgets one is for time.
