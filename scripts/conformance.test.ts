@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
-import { conformancePage, conformanceRows, readTitle } from './conformance.js'
+import { conformancePage, conformanceRows, readRequirements, readTitle } from './conformance.js'
 import type { Requirements, TestOutcome } from './conformance.js'
-import requirements from './requirements.json' with { type: 'json' }
+
+const requirements = readRequirements()
 
 const list: Requirements = {
   requirements: { 'SA-R-05.1': 'Tool calls run in order', 'SA-A-07.10a': 'A message goes down' },
@@ -122,6 +123,58 @@ test('the page has counts by seed and one row an id', () => {
   expect(page).toContain('| **all** | 1 | 2 | 0 | 0 | 3 |')
   expect(page).toContain('| SA-R-05.1 | proved | a \\| b |')
   expect(page).toContain('| SA-A-07.10a | open |  |')
+})
+
+describe('the page of the whole list', () => {
+  const tests = Object.keys(requirements.requirements)
+    .filter((id) => !(id in requirements.unavailable) && !(id in requirements.exceptions))
+    .map((id) => ({ title: `${id} works`, state: id === 'AR-MR.1' ? 'failed' : 'passed' }) as const)
+  const page = conformancePage(requirements, conformanceRows(requirements, tests))
+
+  test('AR-S2.1 has a status for each of the eleven concerns', () => {
+    const concerns = [
+      ...page.matchAll(/^\| (\d+)\. [^|]+ \| (covered|partial|unavailable) \| .* (\d+) \|$/gm),
+    ]
+    expect(concerns.map(([, number]) => number)).toEqual(
+      Array.from({ length: 11 }, (_, at) => String(at + 1)),
+    )
+    // Each has rows of its own, and what is open makes a concern partial.
+    expect(concerns.every(([, , , all]) => Number(all) > 0)).toBe(true)
+    expect(concerns.map(([, , status]) => status)).toEqual([
+      ...Array.from({ length: 8 }, () => 'covered'),
+      ...['partial', 'covered', 'unavailable'],
+    ])
+  })
+
+  test('AR-S1.1 says to which layer each capability belongs', () => {
+    const layers = [...page.matchAll(/^\| (core|extension|profile) \| (\w+) \| \w+ \| .+ \|$/gm)]
+    expect(layers.map(([, layer, name]) => `${layer} ${name}`)).toEqual([
+      ...['identities', 'event_envelope', 'control_plane', 'snapshots', 'ownership'].map(
+        (name) => `core ${name}`,
+      ),
+      ...[
+        ...[
+          'permission',
+          'sandbox',
+          'hooks',
+          'process',
+          'routing',
+          'task_graph',
+          'subagent',
+          'job',
+          'channel',
+        ],
+        ...['history', 'evidence'],
+      ].map((name) => `extension ${name}`),
+      'profile everthread',
+    ])
+  })
+
+  test('counts the rows of each section', () => {
+    expect(page).toContain('| AR-EN | 2 | 0 | 0 | 0 | 2 |')
+    expect(page).toContain('| KP-10 | 2 | 0 | 0 | 0 | 2 |')
+    expect(page).toContain('| AR-MR | 6 | 1 | 0 | 0 | 7 |')
+  })
 })
 
 test('the list has 523 ids of the specifications and names 31 as unavailable', () => {

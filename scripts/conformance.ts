@@ -1,6 +1,8 @@
 // `npm run conformance`: writes docs/generated/conformance.md from the last full test run and the list of requirements.
 import { readFileSync, writeFileSync } from 'node:fs'
 
+import { FAMILIES, UNAVAILABLE } from '../src/views/capabilities.ts'
+
 /** The ids of requirements.json, each with a reminder of what it stands for. */
 export interface Requirements {
   readonly requirements: Readonly<Record<string, string>>
@@ -124,6 +126,80 @@ function countsOf(label: string, rows: readonly Row[]): string {
   return `| ${[label, ...counts, rows.length].join(' | ')} |`
 }
 
+/** The eleven concerns of the Agent Runtime draft, in its order, and the rows that are about them. */
+const CONCERNS: readonly (readonly [name: string, rows: RegExp])[] = [
+  ['identity and correlation ids', /^AR-(ID|RM)\./],
+  ['event classes and envelope', /^AR-(EN|EC|EF|ES)\./],
+  ['control actions and write boundaries', /^AR-(CP|CC|S1)\./],
+  ['durable snapshots and read models', /^AR-(SN|SS|CF|VA)\./],
+  ['facts of tools, context, models and policy', /^AR-(TC|S3|S4)\./],
+  ['requests of people, queue and resume', /^AR-(CC\.[3-9]|CP\.([2-9]|15)|SN\.4|PS\.[89]|CF\.3)$/],
+  ['export of evidence, replay and observability', /^AR-(ER|VA\.8|SN\.8|EC\.15)/],
+  [
+    'permission, sandbox, hooks, processes, channels, peers',
+    /^AR-(PS|HP|EE|EF\.[1-48]|S3\.[239]|SN\.(9|10|14))(\.|$)/,
+  ],
+  [
+    'routing, candidates, cost, quota, rate limits, budgets',
+    /^AR-(MR|EF\.[57]|S3\.1[01]|SN\.11|EC\.17)(\.|$)/,
+  ],
+  [
+    'tasks, attempts, graphs, jobs, large output, reconstruction',
+    /^AR-(AT|TK|EC\.4|EF\.(6|9|10|11)|S3\.[5-8]|SN\.(5|12)|CC\.13)(\.|$)/,
+  ],
+  ['instrumentation of benchmarks', /^AR-(EF\.12|CP\.21|CC\.15|SN\.13|ER\.[56])$/],
+]
+
+/** `covered`: nothing of it is open; `unavailable`: all of it is. */
+function statusOf(rows: readonly Row[]): string {
+  if (rows.every(({ status }) => status === 'unavailable')) return 'unavailable'
+  return rows.some(({ status }) => status === 'open') ? 'partial' : 'covered'
+}
+
+/** How far each concern and each layer of the draft goes. */
+function concernTables(rows: readonly Row[]): readonly string[] {
+  return [
+    '## The eleven concerns of the Agent Runtime draft',
+    '',
+    `| concern | status | ${STATUSES.join(' | ')} | all |`,
+    `|---|---|${'---|'.repeat(STATUSES.length + 1)}`,
+    ...CONCERNS.map(([name, pattern], index) => {
+      const about = rows.filter(({ id }) => pattern.test(id))
+      return countsOf(`${index + 1}. ${name} | ${statusOf(about)}`, about)
+    }),
+    '',
+    '## Its three layers',
+    '',
+    'A capability belongs to the public core, which every runtime of the kind has, to the recommended extensions, or to a profile, which is stricter and',
+    'never weaker. `threads.capabilities()` and `GET /capabilities` say the same.',
+    '',
+    '| layer | capability | status | where, or why not |',
+    '|---|---|---|---|',
+    ...FAMILIES.map(({ layer, name, status, detail }) => `| ${layer} | ${name} | ${status} | ${detail} |`),
+  ]
+}
+
+/** Rows by their section: the part of an id before its number. */
+function sectionTable(rows: readonly Row[]): readonly string[] {
+  const sections = [...new Set(rows.map(({ id }) => sectionOf(id)))]
+  return [
+    '## By section',
+    '',
+    `| section | ${STATUSES.join(' | ')} | all |`,
+    `|---|${'---|'.repeat(STATUSES.length + 1)}`,
+    ...sections.map((section) =>
+      countsOf(
+        section,
+        rows.filter(({ id }) => sectionOf(id) === section),
+      ),
+    ),
+  ]
+}
+
+function sectionOf(id: string): string {
+  return id.startsWith('KP-') ? id.slice(0, 5) : id.replace(/\.\d+[a-z]?$/, '')
+}
+
 function tableOf(rows: readonly Row[]): readonly string[] {
   return [
     '| id | status | test or reason |',
@@ -154,6 +230,12 @@ export function conformancePage(list: Requirements, rows: readonly Row[]): strin
     ),
     countsOf('**all**', requirements),
     '',
+    ...concernTables(requirements),
+    '',
+    ...sectionTable(requirements),
+    '',
+    '## Each requirement',
+    '',
     ...tableOf(requirements),
     '',
     '## Failures that other runtimes met',
@@ -167,12 +249,18 @@ export function conformancePage(list: Requirements, rows: readonly Row[]): strin
   ].join('\n')
 }
 
+/** The list of the file, with what the product itself says that it has not. */
+export function readRequirements(): Requirements {
+  const list = readJson('requirements.json') as Omit<Requirements, 'unavailable'>
+  return { ...list, unavailable: Object.fromEntries(UNAVAILABLE.map(({ id, reason }) => [id, reason])) }
+}
+
 function readJson(path: string): unknown {
   return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
 }
 
 function main(): void {
-  const list = readJson('requirements.json') as Requirements
+  const list = readRequirements()
   let tests: readonly TestOutcome[]
   try {
     tests = (readJson('../test-results/last-run.json') as { readonly tests: readonly TestOutcome[] }).tests

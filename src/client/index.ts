@@ -43,6 +43,14 @@ export type { ExhaustedLimit, ModelChoice, RoutingSummary } from './lists/thread
 export type { ThreadTool, ThreadTools } from './lists/thread-tools.js'
 export type { ThreadTree } from './lists/thread-tree.js'
 export type { UsageOptions } from './lists/thread-usage.js'
+export type { ThreadReadModel } from './reads/read-model.js'
+export type { ArtifactSummary, ThreadArtifacts } from './reads/thread-artifacts.js'
+export type { ContextBoundary } from './reads/thread-boundaries.js'
+export type { ChildrenPage } from './reads/thread-children.js'
+export type { Incident, ThreadDiagnostics } from './reads/thread-diagnostics.js'
+export type { QueueEntry, ThreadQueue } from './reads/thread-queue.js'
+export type { Capabilities, MissingValue, Unavailable, UnavailableCapability } from '../views/capabilities.js'
+export type { ControlState } from '../views/control-states.js'
 export type { EffectSummary, ThreadSnapshot } from './read-snapshot.js'
 export type {
   Durations,

@@ -30,6 +30,7 @@ const thread = {
 const rows: SnapshotRows = {
   thread,
   children: [],
+  childCount: 0,
   previews: new Map(),
   delivered: new Set(),
   waiting: [],

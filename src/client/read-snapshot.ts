@@ -14,6 +14,7 @@ import type {
 import { listRequests } from '../store/calls/request-lists.js'
 import { findDelivered } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
+import { countChildren } from '../store/threads/children.js'
 import { listRegisteredChildren } from '../store/threads/thread-tree.js'
 import { listScheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
@@ -59,8 +60,10 @@ export interface ThreadSnapshot {
   readonly pending: readonly PendingRequest[]
   /** The scheduled effects, the next one first. */
   readonly effects: readonly EffectSummary[]
-  /** All subagents that it ever started, the first one first. */
+  /** The first 50 subagents that it ever started, the first one first; `children()` has all. */
   readonly children: readonly SubagentRegistryEntry[]
+  /** The number of all of them. */
+  readonly childCount: number
   readonly lastRun: LastRun | null
   /** The sequence of its newest event: `events({ after })` goes on from here. */
   readonly lastSequence: number
@@ -81,6 +84,7 @@ export interface EffectSummary {
 export interface SnapshotRows {
   readonly thread: ThreadRecord
   readonly children: readonly SubagentRegistryEntry[]
+  readonly childCount: number
   /** The texts of queued items, by id. */
   readonly previews: ReadonlyMap<string, string>
   /**
@@ -156,7 +160,7 @@ function statusOf(thread: ThreadRecord): ThreadStatus {
   return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
 }
 
-function readStoredFields({ thread, children }: SnapshotRows) {
+function readStoredFields({ thread, children, childCount }: SnapshotRows) {
   return {
     threadId: thread.id,
     agent: thread.agent,
@@ -166,6 +170,7 @@ function readStoredFields({ thread, children }: SnapshotRows) {
     agentChain: agentChainOf(thread),
     statusText: thread.status_text,
     children,
+    childCount,
     lastSequence: thread.last_sequence,
     createdAt: thread.created_at,
     terminated: thread.terminated_at ?? thread.terminate_requested_at,
@@ -252,6 +257,9 @@ function openOnlyClient(client: Client): WorkflowClient {
   return made
 }
 
+/** As many as a screen shows: a thread may have started ten thousand. */
+const CHILDREN = 50
+
 /** More requests than a thread can have: one call waits at a time. */
 const REQUESTS = 100
 
@@ -306,7 +314,8 @@ async function readRows(db: Reader, threadId: string, control?: ControlSnapshot)
   return {
     thread,
     delivered: await findDelivered(db, threadId, ids ?? []),
-    children: await listRegisteredChildren(db, threadId),
+    children: await listRegisteredChildren(db, { parentThreadId: threadId, limit: CHILDREN }),
+    childCount: await countChildren(db, threadId),
     previews: new Map([...queued.map(({ item, preview }) => [item.id, preview] as const), ...due]),
     waiting: queued.map(({ item }) => item),
     requests: requests.map(toPendingRequest),

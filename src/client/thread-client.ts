@@ -12,6 +12,8 @@ import { taskQueueOf } from '../store/store-location.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import type { PermissionsOwner } from '../store/threads/owner-permissions.js'
+import { FAMILIES, UNAVAILABLE } from '../views/capabilities.js'
+import type { Capabilities } from '../views/capabilities.js'
 import type { ClientContext, OnNotice } from './client-context.js'
 import { connectLazily, listRegisteredSearchAttributes } from './connection.js'
 import { createThread } from './create-thread.js'
@@ -261,6 +263,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Lists by name the agents that workers run, from the store: workers write them there when they start. */
   agents(): AsyncIterable<AgentSummary> {
     return listAgentSummaries(this.#context)
+  }
+
+  /** What this runtime has of the capabilities that others name, and what it has not, with the reasons. */
+  capabilities(): Capabilities {
+    return { families: FAMILIES, unavailable: UNAVAILABLE }
   }
 
   /** The calls of workers in other languages, as the HTTP server offers them. */

@@ -30,6 +30,7 @@ import { listDecisions } from './lists/decisions.js'
 import type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
 import { listRecordedErrors } from './lists/recorded-errors.js'
 import type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
+import type { PageOptions } from './lists/list-threads.js'
 import { createThreadFiles } from './lists/thread-files.js'
 import type { ThreadFiles } from './lists/thread-files.js'
 import { readThreadBudget } from './lists/budgets.js'
@@ -57,6 +58,18 @@ import { sendMessage } from './messages/send-message.js'
 import type { NewMessage, SentMessage } from './messages/send-message.js'
 import { carryOut } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
+import { readModel } from './reads/read-model.js'
+import type { ThreadReadModel } from './reads/read-model.js'
+import { readArtifacts } from './reads/thread-artifacts.js'
+import type { ArtifactsOptions, ThreadArtifacts } from './reads/thread-artifacts.js'
+import { readBoundaries } from './reads/thread-boundaries.js'
+import type { BoundariesOptions, ContextBoundary } from './reads/thread-boundaries.js'
+import { readChildren } from './reads/thread-children.js'
+import type { ChildrenPage } from './reads/thread-children.js'
+import { readDiagnostics } from './reads/thread-diagnostics.js'
+import type { ThreadDiagnostics } from './reads/thread-diagnostics.js'
+import { readQueue } from './reads/thread-queue.js'
+import type { QueueOptions, ThreadQueue } from './reads/thread-queue.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
 import { terminateThread } from './terminate-thread.js'
 import { signalThread } from './thread-workflow.js'
@@ -206,6 +219,18 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   usage(options?: UsageOptions): Promise<ThreadUsage>
   /** Which model it calls and why, and the limits, budgets and costs of that, from the store. @throws ThreadNotFoundError */
   routing(): Promise<RoutingSummary>
+  /** What waits, in the order of delivery, with its sources. @throws ThreadNotFoundError */
+  queue(options?: QueueOptions): Promise<ThreadQueue>
+  /** The subagents that it ever started, a page at a time. @throws ThreadNotFoundError, ConfigError */
+  children(options?: PageOptions): Promise<ChildrenPage>
+  /** Where its contexts begin, the newest cut first. @throws ThreadNotFoundError */
+  boundaries(options?: BoundariesOptions): Promise<readonly ContextBoundary[]>
+  /** The files that it has changed last, with their versions. @throws ThreadNotFoundError */
+  artifacts(options?: ArtifactsOptions): Promise<ThreadArtifacts>
+  /** What is wrong with it: findings of `doctor`, failures, waits; what cannot be known says so. @throws ThreadNotFoundError */
+  diagnostics(): Promise<ThreadDiagnostics>
+  /** All of it in one bounded answer: state, turn, requests, queue, diagnostics, files, routing, permissions. @throws ThreadNotFoundError */
+  readModel(): Promise<ThreadReadModel>
   /** Waits until nothing is queued and nothing runs. @throws WaitTimeoutError */
   waitUntilIdle(options?: WaitUntilIdle): Promise<RunResult<RunOutput<R>>>
 }
@@ -284,6 +309,12 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     budget: () => readThreadBudget(context, threadId),
     usage: (options = {}) => readUsage(context, threadId, options),
     routing: () => readThreadRouting(context, threadId),
+    queue: (options = {}) => readQueue(context, threadId, options),
+    children: (options = {}) => readChildren(context, threadId, options),
+    boundaries: (options = {}) => readBoundaries(context, threadId, options),
+    artifacts: (options = {}) => readArtifacts(context, threadId, options),
+    diagnostics: () => readDiagnostics(context, threadId),
+    readModel: () => readModel(context, threadId),
     // A worker has checked the output by the schema of the agent, whose type it has.
     waitUntilIdle: (options = {}) =>
       waitUntilIdle(context, threadId, options) as Promise<RunResult<RunOutput<R>>>,

@@ -26,6 +26,7 @@ import { addHealthRoutes } from './routes/health-routes.js'
 import { addMessagesRoutes } from './routes/messages-routes.js'
 import { addBudgetsRoutes } from './routes/budgets-routes.js'
 import { addPermissionsRoutes } from './routes/permissions-routes.js'
+import { addReadRoutes } from './routes/read-routes.js'
 import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSessionsRoutes } from './routes/sessions-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
@@ -127,6 +128,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addErrorsRoutes(app, server)
   addEventsRoutes(app, server)
   addSnapshotRoutes(app, server)
+  addReadRoutes(app, server)
   addFilesRoutes(app, server)
   addRequestsRoutes(app, server)
   addBudgetsRoutes(app, server)

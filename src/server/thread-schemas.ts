@@ -9,7 +9,7 @@ const next = z
   .nullable()
   .openapi({ description: '`cursor` of the next page; null on the last one.' })
 
-const status = z.string().openapi({
+export const status = z.string().openapi({
   description:
     'idle, running, waiting_permission, waiting_input, waiting_resource, blocked, stopped, completed, failed, terminated, ' +
     'lost; later versions add some.',
@@ -322,7 +322,7 @@ export const requestsPage = z
 
 const reason = z.string().openapi({ description: 'Why a run ended; later versions add members.' })
 
-const run = z.object({
+export const run = z.object({
   runId: z.string(),
   side: z.enum(['a', 'b']),
   steps: z.int(),
@@ -334,7 +334,7 @@ const run = z.object({
   since: microseconds,
 })
 
-const queued = z.object({
+export const queued = z.object({
   id: z.string(),
   kind: z.enum(['message', 'tool', 'effect', 'report', 'variables', 'continue']),
   queuedAt: microseconds,
@@ -349,7 +349,7 @@ const effect = z.object({
 })
 
 /** A child, as its parent lists it. */
-const entry = z
+export const entry = z
   .object({
     reference: z.string().openapi({ description: 'Its thread id.' }),
     name: z.string(),
@@ -386,7 +386,8 @@ export const snapshot = z
     queue: z.array(queued).readonly(),
     pending: z.array(pendingRequest).readonly(),
     effects: z.array(effect).readonly(),
-    children: z.array(entry).readonly(),
+    children: z.array(entry).readonly().openapi({ description: 'The first 50.' }),
+    childCount: z.int(),
     lastRun: z.object({ runId: z.string(), reason, steps: z.int(), endedAt: microseconds }).nullable(),
     lastSequence: z.int(),
     createdAt: microseconds,

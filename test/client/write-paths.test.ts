@@ -37,6 +37,13 @@ beforeEach(async () => {
 
 const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   sessions: (threads) => Promise.all([threads.sessions.get('t'), threads.sessions.list({ state: 'active' })]),
+  artifacts: () => thread.artifacts(),
+  boundaries: () => thread.boundaries(),
+  capabilities: (threads) => threads.capabilities(),
+  children: () => thread.children(),
+  diagnostics: () => thread.diagnostics(),
+  queue: () => thread.queue(),
+  readModel: () => thread.readModel(),
   agents: (threads) => collect(threads.agents()),
   doctor: (threads) => collect(threads.doctor()),
   errors: () => thread.errors(),

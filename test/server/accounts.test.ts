@@ -24,6 +24,7 @@ const WITHOUT_THREAD = [
   'DELETE /permissions',
   'GET /agents',
   'GET /budgets',
+  'GET /capabilities',
   'GET /grants',
   'GET /health',
   'GET /permissions',

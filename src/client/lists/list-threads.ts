@@ -163,7 +163,7 @@ export function cursorOf(place: readonly (number | string)[]): string {
 }
 
 /** Decodes a cursor. @throws ConfigError for a text that `cursorOf` has not made from such fields */
-function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
+export function readCursor(cursor: string, fields: readonly Field[]): readonly (number | string)[] {
   const place = parseCursor(cursor)
   if (
     Array.isArray(place) &&

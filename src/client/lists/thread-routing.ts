@@ -5,6 +5,7 @@ import { readBudgetState } from '../../store/budgets/budget-state.js'
 import type { BudgetState } from '../../store/budgets/budget-state.js'
 import { lastSequence, readEvents } from '../../store/events.js'
 import type { StoredEvent } from '../../store/event-rows.js'
+import type { Reader } from '../../store/store.js'
 import { lastRun } from '../../store/threads/runs.js'
 import { sumThreadUsage } from '../../store/threads/thread-usage.js'
 import { requireThread } from '../client-context.js'
@@ -46,13 +47,18 @@ export interface ExhaustedLimit {
 /** A step has tens of events, of which at least one is of a request. */
 const NEWEST = 1_000
 
+/** The newest 1,000 events of a thread, without what delivery joins: what it does now, and has met lately. */
+export async function readNewestEvents(db: Reader, threadId: string): Promise<readonly StoredEvent[]> {
+  const after = Math.max(0, (await lastSequence(db, threadId)) - NEWEST)
+  return readEvents(db, { threadId, after, limit: NEWEST })
+}
+
 /** Reads it from the store: no worker has to run. @throws ThreadNotFoundError */
 export async function readThreadRouting(context: ClientContext, threadId: string): Promise<RoutingSummary> {
   const store = await context.store()
   return store.read(async (db) => {
     await requireThread(db, threadId)
-    const after = Math.max(0, (await lastSequence(db, threadId)) - NEWEST)
-    const newest = await readEvents(db, { threadId, after, limit: NEWEST })
+    const newest = await readNewestEvents(db, threadId)
     const run = (await lastRun(db, threadId))?.number ?? 0
     return {
       threadId,
@@ -85,7 +91,8 @@ const GOES_ON: readonly string[] = [
   'run.cancelled',
 ] satisfies readonly EventType[]
 
-function findWait(events: readonly StoredEvent[]): ExhaustedLimit | null {
+/** The limit of its account for which a thread waits; null: for none. */
+export function findWait(events: readonly StoredEvent[]): ExhaustedLimit | null {
   const event = events.findLast(({ type }) => type === 'limit.changed' || GOES_ON.includes(type))
   if (event?.type !== 'limit.changed') return null
   // Written as a `Fact`: the store's boundary.

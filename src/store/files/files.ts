@@ -111,6 +111,24 @@ export async function findFiles(db: Reader, threadId: string, pattern: string): 
   return rows.map((row) => row.path).filter((path) => matchesGlob(path, pattern))
 }
 
+/** The files that were changed last, without folders, the newest first. */
+export async function listChangedFiles(
+  db: Reader,
+  threadId: string,
+  limit: number,
+): Promise<readonly StoredFile[]> {
+  const rows = await db
+    .selectFrom('files')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('is_directory', '=', 0)
+    .orderBy('updated_at', 'desc')
+    .orderBy('path')
+    .limit(limit)
+    .execute()
+  return rows.map(fileFromRow)
+}
+
 export interface FileStats {
   readonly fileCount: number
   readonly directoryCount: number

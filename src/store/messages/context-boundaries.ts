@@ -82,6 +82,37 @@ export async function lastBoundary(db: Reader, threadId: string, side: Side): Pr
   return row === undefined ? null : boundaryFromRow(row)
 }
 
+/** A cut of the context, as it was made. */
+export interface RecordedBoundary extends Boundary {
+  readonly side: Side
+  readonly tokensBefore: number | null
+  readonly tokensAfter: number | null
+  readonly createdAt: Micros
+}
+
+/** The newest boundaries of both sides, the newest first. */
+export async function listBoundaries(
+  db: Reader,
+  threadId: string,
+  limit: number,
+): Promise<readonly RecordedBoundary[]> {
+  const rows = await db
+    .selectFrom('boundaries')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    ...boundaryFromRow(row),
+    // Written by `insertBoundary`: the store's boundary.
+    side: row.side as Side,
+    tokensBefore: row.tokens_before,
+    tokensAfter: row.tokens_after,
+    createdAt: row.created_at,
+  }))
+}
+
 /** Returns false if it is not beyond the last one: a boundary never moves back, so that consecutive requests share a prefix (T12). */
 export async function insertBoundary(tx: Writer, boundary: NewBoundary): Promise<boolean> {
   const { threadId, side, position, kind, operation, detail } = boundary

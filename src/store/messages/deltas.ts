@@ -79,6 +79,18 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
   }))
 }
 
+/** Whether text of a message has arrived that is not stored whole yet. */
+export async function isStreaming(db: Reader, { threadId, messageId }: StreamedMessage): Promise<boolean> {
+  const row = await db
+    .selectFrom('deltas')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('message_id', '=', messageId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Call it in the transaction that commits the message. */
 export async function deleteDeltas(tx: Writer, message: StreamedMessage): Promise<void> {
   pipeline(tx, deltasOf(tx, message).execute())

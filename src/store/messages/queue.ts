@@ -9,6 +9,7 @@ import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
 import { restoreOwnState } from '../threads/sessions.js'
+import type { MessageSender } from './message-row.js'
 import { countUndelivered, findLiveMessage } from './message-writes.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -21,6 +22,7 @@ export interface QueuedMessage {
   readonly call: ToolCallEntry | null
   /** The child whose report it is. */
   readonly child: string | null
+  readonly sentBy: MessageSender
   readonly createdAt: Micros
 }
 
@@ -38,7 +40,7 @@ export async function listQueuedMessages(
 ): Promise<readonly QueuedMessage[]> {
   const rows = await db
     .selectFrom('messages')
-    .select(['id', 'tool_calls', 'subagent_id', 'created_at'])
+    .select(['id', 'tool_calls', 'subagent_id', 'created_at', 'sent_by'])
     // Truncated by the database: a thousand whole texts may have a gigabyte.
     .select(sql<string | null>`substr(content, 1, ${sql.lit(length)})`.as('text'))
     .where('thread_id', '=', threadId)
@@ -48,9 +50,10 @@ export async function listQueuedMessages(
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(({ id, text, tool_calls: calls, subagent_id: child, created_at: createdAt }) => {
+  return rows.map(({ id, text, tool_calls: calls, subagent_id: child, created_at: createdAt, sent_by }) => {
     const [call = null] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
-    return { id, text: text ?? '', call, child, createdAt }
+    // Written by `messageToRow`: the store's boundary.
+    return { id, text: text ?? '', call, child, createdAt, sentBy: sent_by as MessageSender }
   })
 }
 

@@ -124,12 +124,35 @@ export async function listResumableChildren(
   return rows.map(registryEntry)
 }
 
-/** All children that a thread ever started, in the same order. */
+interface ChildrenPage {
+  readonly parentThreadId: string
+  /** The last child of the page before; left out: the first page. */
+  readonly after?: Pick<SubagentRegistryEntry, 'createdAt' | 'reference'>
+  readonly limit: number
+}
+
+/**
+ * The children that a thread ever started, in the same order, a page at a time. The index has those of each kind in order: a page
+ * reads that many of both, however many there are.
+ */
 export async function listRegisteredChildren(
   db: Reader,
-  parentThreadId: string,
+  { parentThreadId, after, limit }: ChildrenPage,
 ): Promise<readonly SubagentRegistryEntry[]> {
-  return (await selectRegistry(db, parentThreadId).execute()).map(registryEntry)
+  const found: SubagentRegistryEntry[] = []
+  for (const resumable of [0, 1]) {
+    let query = selectRegistry(db, parentThreadId).where('resumable', '=', resumable)
+    if (after !== undefined)
+      query = query.where((where) =>
+        where(where.refTuple('created_at', 'reference'), '>', where.tuple(after.createdAt, after.reference)),
+      )
+    found.push(...(await query.limit(limit).execute()).map(registryEntry))
+  }
+  return found.toSorted(compareAge).slice(0, limit)
+}
+
+function compareAge(one: SubagentRegistryEntry, other: SubagentRegistryEntry): number {
+  return one.createdAt - other.createdAt || (one.reference < other.reference ? -1 : 1)
 }
 
 function selectRegistry(db: Reader, parentThreadId: string) {
