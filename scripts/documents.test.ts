@@ -47,6 +47,7 @@ const LATER = [
   'costs',
   'budgets',
   'limits',
+  'sessions',
   'page',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
