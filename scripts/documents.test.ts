@@ -47,6 +47,7 @@ const LATER = [
   'costs',
   'budgets',
   'limits',
+  'sessions',
   'page',
   'read-models',
   'queue',

@@ -90,6 +90,11 @@ export function activeTraceparent(): string | null {
   return span === undefined ? null : traceparentOf(span)
 }
 
+/** The id of the active trace; null outside of any trace. */
+export function activeTraceId(): string | null {
+  return activeTraceparent()?.split('-')[1] ?? null
+}
+
 /** Null for an invalid context. */
 export function traceparentOf(span: SpanContext): string | null {
   if (!isSpanContextValid(span)) return null

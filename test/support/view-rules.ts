@@ -124,7 +124,8 @@ function nestingProblems(events: readonly AgentRuntimeEvent[]): readonly string[
     if (type === 'run.started') started = false
     if (type === 'turn.started') started = true
     // The report of a subagent comes from outside of the steps of its parent.
-    const isFromOutside = type.startsWith('subagent.')
+    // Nor was a queued call that is taken back ever in one.
+    const isFromOutside = type.startsWith('subagent.') || type === 'message.ended'
     return [
       ...(stepId !== undefined && runId === undefined ? [`${eventId} ${type} has a step and no run`] : []),
       ...(toolCallId !== undefined && stepId === undefined && !isFromOutside

@@ -92,6 +92,7 @@ describe('the Agent Runtime view', () => {
     const added = ['m1', 'm2', 'm3', 'm4'].map((id) => ({ id, kind: 'message' }))
     const types = turnsOf(
       { type: 'queue.changed', payload: { waiting: 4, added } },
+      { type: 'message.ended', messageId: 'm1', payload: { end: 'removed' } },
       { type: 'queue.changed', payload: { waiting: 3, removed: ['m1'] } },
       { type: 'message.ended', messageId: 'm2', payload: { end: 'refused', hook: 'h' } },
       ...[run.started(), ...run.drained('m3'), run.ended('cancelled', 'terminated')],

@@ -29,6 +29,7 @@ import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import { appendEvents } from '../../store/events.js'
+import { activeTraceId } from '../../telemetry/spans.js'
 import { readActionContext } from '../../store/threads/run-context.js'
 import { findThreadForCall } from '../../store/threads/threads.js'
 import { assertStoppedByUser, currentSignal } from '../activity.js'
@@ -437,9 +438,10 @@ function actionOf({ input, kind, name, args, traits }: Asking): Action {
 async function opinionOfPolicy({ policy, store }: ActivityDependencies, asking: Asking): Promise<Checked> {
   if (policy === undefined) return NO_OPINION
   const { signal, input } = asking
-  const context = await store.read((db) => readActionContext(db, input))
+  const read = await store.read((db) => readActionContext(db, input))
   // Without rows the transaction that would begin the call finds the same.
-  if (context === null) return NO_OPINION
+  if (read === null) return NO_OPINION
+  const context = { ...read, traceId: activeTraceId() ?? read.traceId }
   const checked = await askCode<PolicyAnswer>(async () => policy(actionOf(asking), context), signal)
   if (checked.kind === 'answered') return readPolicyAnswer(checked.value)
   if (checked.thrown !== null) return withoutAnswer('policy', 'deny', checked.thrown)

@@ -43,6 +43,8 @@ function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' 
   return type === 'text' && db.kind === 'postgres' ? sql`text collate "C"` : type
 }
 
+const OWNER = { account: 'text', user_id: 'text' } as const
+
 const TABLES: Readonly<Record<string, Table>> = {
   threads: {
     columns: {
@@ -243,13 +245,8 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   deltas: {
     columns: {
-      id: 'id',
-      thread_id: 'text',
-      message_id: 'text',
-      attempt: 'int',
-      kind: 'text',
-      start_offset: 'int',
-      text: 'text',
+      ...{ id: 'id', thread_id: 'text', message_id: 'text', attempt: 'int' },
+      ...{ kind: 'text', start_offset: 'int', text: 'text' },
     },
   },
   // `run`: null for all runs.
@@ -356,13 +353,10 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   // An empty text stands for no account, and for no user.
   owner_permissions: {
-    columns: { account: 'text', user_id: 'text', permissions: 'text', updated_at: 'big' },
-    key: ['account', 'user_id'],
+    columns: { ...OWNER, permissions: 'text', updated_at: 'big' },
+    key: Object.keys(OWNER),
   },
-  owner_budgets: {
-    columns: { account: 'text', user_id: 'text', budgets: 'text', updated_at: 'big' },
-    key: ['account', 'user_id'],
-  },
+  owner_budgets: { columns: { ...OWNER, budgets: 'text', updated_at: 'big' }, key: Object.keys(OWNER) },
   // What the subjects of budgets have used, and what requests in flight hold.
   spending: {
     columns: {
@@ -440,6 +434,11 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('sessions_by_state', 'threads', ['session_state', 'last_activity_at', 'id'])
       .where(of('parent_thread_id'), 'is', null)
       .where(of('archived_at'), 'is', null),
+    // Without accounts it has no entry.
+    index('sessions_by_account', 'threads', ['account', 'session_state', 'last_activity_at', 'id'])
+      .where(of('parent_thread_id'), 'is', null)
+      .where(of('archived_at'), 'is', null)
+      .where(of('account'), 'is not', null),
     index('threads_active', 'threads', ['root_thread_id']).where(of('session_state'), '=', 'active'),
     index('sessions_by_archival', 'threads', ['archived_at']).where(of('archived_at'), 'is not', null),
     index('sessions_archived', 'threads', ['last_activity_at', 'id']).where(

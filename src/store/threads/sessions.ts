@@ -166,9 +166,7 @@ async function readCandidates(
   { filter: { state, ...filter }, after, limit }: ListSessions,
 ): Promise<readonly ThreadRecord[]> {
   const pages = await Promise.all(
-    sourcesOf(state).map((session) =>
-      listThreads(db, { filter: { ...filter, parent: null, session }, after, limit }),
-    ),
+    sourcesOf(state).map((source) => listThreads(db, { filter: { ...filter, ...source }, after, limit })),
   )
   const roots = pages.flatMap(({ threads }) => threads)
   return roots.toSorted(byActivity).slice(0, limit)
@@ -178,16 +176,21 @@ function byActivity(one: ThreadRecord, other: ThreadRecord): number {
   return other.last_activity_at - one.last_activity_at || (one.id < other.id ? 1 : -1)
 }
 
-/** Where roots of that state are found. No root is in two of them. */
-function sourcesOf(state: SessionState | undefined): readonly NonNullable<ThreadFilter['session']>[] {
-  if (state === undefined) return [{}]
-  if (state === 'archived') return [{ archived: true }]
+type Source = Pick<ThreadFilter, 'parent' | 'session'>
+
+/**
+ * Where roots of that state are found. No root is in two of them. `parent` is left out where only roots are found anyhow: SQLite would
+ * find them by it, which reads all.
+ */
+function sourcesOf(state: SessionState | undefined): readonly Source[] {
+  if (state === undefined) return [{ parent: null }]
+  if (state === 'archived') return [{ session: { archived: true } }]
   const archived = false
-  if (state === 'escalated') return [{ archived, escalated: true }]
-  const own = { archived, own: state as OwnState }
-  if (state === 'active') return [own, { archived, notOwn: 'active', above: 'active' }]
+  if (state === 'escalated') return [{ session: { archived, escalated: true } }]
+  const own: Source = { parent: null, session: { archived, own: state as OwnState } }
+  if (state === 'active') return [own, { session: { archived, notOwn: 'active', above: 'active' } }]
   // Its run waits for a person.
-  if (state === 'idle') return [own, { archived, own: 'active', above: 'request' }]
+  if (state === 'idle') return [own, { session: { archived, own: 'active', above: 'request' } }]
   return [own]
 }
 

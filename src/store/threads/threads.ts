@@ -321,14 +321,16 @@ function selectThreads(db: Reader, filter: ThreadFilter) {
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
   if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
   else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
-  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
+  const { account, session } = filter
+  if (account !== undefined)
+    query = query.where(session?.above === undefined ? 'account' : sql`account || ''`, '=', account)
   if (filter.root !== undefined) query = query.where('root_thread_id', '=', filter.root)
   const { tag } = filter
   if (tag !== undefined)
     query = query.where('id', 'in', (tags) =>
       tags.selectFrom('thread_tags').select('thread_id').where('tag', '=', tag),
     )
-  query = selectSessions(query, filter.session, filter.userId !== undefined || filter.tag !== undefined)
+  query = selectSessions(query, session, filter.userId !== undefined || filter.tag !== undefined)
   const { search } = filter
   if (search !== undefined) {
     const pattern = `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
@@ -357,7 +359,7 @@ function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}, isN
   let query = threads
   if (archived !== undefined) query = query.where('archived_at', archived ? 'is not' : 'is', null)
   if (escalated === true) query = query.where('escalation', 'is not', null)
-  const state = isNarrow ? sql<string>`session_state || ''` : 'session_state'
+  const state = isNarrow || above !== undefined ? sql<string>`session_state || ''` : 'session_state'
   if (own !== undefined) query = query.where(state, '=', own)
   if (notOwn !== undefined) query = query.where('session_state', '<>', notOwn)
   if (above === 'active')
@@ -366,7 +368,7 @@ function selectSessions(threads: Threads, filter: SessionColumnsFilter = {}, isN
         .selectFrom('threads as below')
         .select('below.root_thread_id')
         .where('below.session_state', '=', ACTIVE)
-        .where('below.parent_thread_id', 'is not', null),
+        .whereRef('below.id', '<>', 'below.root_thread_id'),
     )
   if (above === 'request')
     query = query.where('id', 'in', (inner) =>
