@@ -151,7 +151,6 @@ describe('an answer', () => {
     withDesk({ chat: scriptedModel([{ text: 'x' }]) }, async (desk) => {
       const facts = [fact('queue.changed', { waiting: 1 })]
       await runModel(desk.dependencies, modelInput({ facts, drain: drainOf(await desk.send('one')) }))
-      // The second one is that of the drain.
       expect((await types(desk)).slice(0, 5)).toEqual([
         'queue.changed',
         'queue.changed',
