@@ -102,7 +102,10 @@ const NOTHING: FoldedThread = {
  * types change nothing. @throws an error for events of two threads
  */
 export function fold(events: Iterable<ThreadEvent | JoinedFact>): FoldedThread
-/** Goes on from a state, or from a snapshot: it needs the events behind its `lastSequence`. */
+/**
+ * Goes on from a state, or from a snapshot: it needs the events behind its `lastSequence`. Within a run a snapshot may be a moment behind
+ * its own `lastSequence`, because its workflow hears later of what an activity has stored; the next run's events correct that.
+ */
 export function fold(
   from: FoldedThread | FoldableSnapshot,
   events: Iterable<ThreadEvent | JoinedFact>,
