@@ -77,7 +77,7 @@ test('the queue keeps its order: what joins is last, what is promoted first', ()
   const changes = log(
     STARTED,
     ['queue.changed', { waiting: 3, added: [item('1'), item('2'), item('3')] }],
-    ['queue.changed', { waiting: 3, promoted: '3' }],
+    ['queue.changed', { waiting: 3, promoted: ['3'] }],
     ['queue.changed', { waiting: 2, removed: ['1'] }],
     ['queue.changed', { waiting: 2, added: [item('4')], taken: ['3'] }],
     ['message.ended', { end: 'removed' }, { messageId: '2' }],

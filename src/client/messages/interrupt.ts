@@ -1,7 +1,7 @@
 /**
- * What ends work: a stop of the run, and the cancellation of what was sent.
- * Owns: what a stop finds in the store, and the end of a message by its id.
- * Does not own: what a stop means for the thread (`thread/inbox.ts`), and the removal of a queued item (`queued-items.ts`).
+ * What ends work: a stop of the run, the removal of what waits, and the cancellation of what was sent.
+ * Owns: what a stop finds in the store, and the end of an item or message by its id.
+ * Does not own: what a stop means for the thread (`thread/inbox.ts`), and the rows of the queue (`store/messages/queue.ts`).
  * Invariant: rows first (T2). What the answer says is what the store had: a run may end by itself before the stop reaches it.
  */
 import { randomUUID } from 'node:crypto'
@@ -9,23 +9,26 @@ import {
   ConfigError,
   MessageNotFoundError,
   NotCancelableError,
+  NotQueuedError,
   NoWorkerError,
 } from '../../protocol/errors.js'
 import { runIdOf, runNumberOf } from '../../protocol/ids.js'
-import { SIGNALS } from '../../protocol/messages.js'
+import { OUR_IDS, SIGNALS, UPDATES } from '../../protocol/messages.js'
 import type { Stop } from '../../protocol/messages.js'
 import { nowMicros } from '../../protocol/time.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
-import { removeAllQueued } from '../../store/messages/queue.js'
+import { removeAllQueued, removeQueuedItem } from '../../store/messages/queue.js'
+import type { Removal } from '../../store/messages/queue.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { findRun, updateRun } from '../../store/threads/runs.js'
 import { openRun } from '../../store/threads/stops.js'
+import { RESPOND_PATIENCE } from '../answers/respond.js'
 import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { carryOut } from '../once.js'
-import { signalThread } from '../thread-workflow.js'
-import { removeRow, tellRemoval } from './queued-items.js'
+import { signalThread, updateWorkflow } from '../thread-workflow.js'
+import { noAnswerError } from '../waiting/notices.js'
 import { findMessageRead } from './read-message.js'
 import type { MessageEnd } from './read-message.js'
 
@@ -130,6 +133,44 @@ function checkStop({ reason, queue }: StopOptions): void {
     throw new ConfigError([`Expected "queue" to be "keep" or "clear", got ${JSON.stringify(queue)}.`])
 }
 
+/**
+ * Removes an item that waits its turn: its row first, which decides, then an Update that takes it out of the workflow's
+ * queue. Any process may do it, and may repeat it after any failure.
+ */
+export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
+  await carryOut(context, {
+    ...{ threadId, name: 'removeQueued', content: id },
+    store: async (tx) => ({ hasRow: await removeRow(tx, threadId, id) }),
+    announce: async ({ hasRow }, repeated) => {
+      const answer = await tellRemoval(context, threadId, id)
+      // An item with a row is removed by the row: a workflow without the item, or a closed one, has nothing to take out.
+      if (answer !== 'accepted' && !hasRow && !repeated)
+        throw new NotQueuedError(threadId, { id, ...NOT_QUEUED.unknown })
+    },
+  })
+}
+
+/** False: it is an item of which only the workflow knows. @throws NotQueuedError, ThreadTerminatedError, ThreadNotFoundError */
+async function removeRow(tx: Writer, threadId: string, id: string): Promise<boolean> {
+  await requireOpenThread(tx, threadId)
+  const removal = await removeQueuedItem(tx, { threadId, id, now: nowMicros() })
+  if (removal === 'removed' || removal === 'before') return true
+  if (removal === 'unknown' && id.startsWith(OUR_IDS)) return false
+  throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[removal] })
+}
+
+/** Takes a removed item out of the queue of the workflow. @throws NoWorkerError */
+async function tellRemoval(context: ClientContext, threadId: string, id: string): Promise<string> {
+  const answer = await updateWorkflow(context, threadId, {
+    name: UPDATES.removeQueued,
+    id: `${UPDATES.removeQueued}:${id}`,
+    input: { id },
+    patience: RESPOND_PATIENCE,
+  })
+  if (answer === 'silent') throw await noAnswerError(context, threadId, 'removal')
+  return answer
+}
+
 /** How a message was cancelled. */
 export type Cancelled =
   /** It waited in the queue. */
@@ -199,4 +240,17 @@ async function describeEnd(db: Reader, threadId: string, end: MessageEnd): Promi
   const number = runNumberOf(end.runId)
   const run = await findRun(db, { threadId, number })
   return `one whose run ended as ${run?.outcome ?? 'lost'} (${run?.reason ?? 'lost'})`
+}
+
+interface Reason {
+  readonly reason: string
+  readonly delivered: boolean
+}
+
+/** Why an item of the queue cannot be taken back or moved. */
+export const NOT_QUEUED: Readonly<Record<Exclude<Removal, 'removed'>, Reason>> = {
+  before: { reason: 'one that was removed', delivered: false },
+  begun: { reason: 'one that is delivered, or has ended', delivered: true },
+  owed: { reason: "a subagent's message", delivered: false },
+  unknown: { reason: 'one that is not in its queue', delivered: false },
 }
