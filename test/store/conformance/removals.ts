@@ -3,7 +3,7 @@ import { findToolCall } from '../../../src/store/calls/tool-calls.js'
 import { readEvents } from '../../../src/store/events.js'
 import { deliverMessages } from '../../../src/store/messages/delivery.js'
 import { stageMessage } from '../../../src/store/messages/message-writes.js'
-import { removeQueuedItem } from '../../../src/store/messages/queue.js'
+import { queuedFate, removeAllQueued, removeQueuedItem } from '../../../src/store/messages/queue.js'
 import { placeQueuedTool, stageQueuedTool } from '../../../src/store/messages/queued-tools.js'
 import { findMessage } from '../../../src/store/messages/transcript.js'
 import { insertOperation } from '../../../src/store/operations.js'
@@ -52,6 +52,30 @@ export function removalConformance(withStore: WithStore): void {
       expect(await remove(store, 'd')).toBe('begun')
       // The id keeps its meaning.
       expect(await stageTool(store, 'c')).toBe('same')
+    }),
+  )
+
+  test(
+    'AR-CP.2 all that waits is removed at once, but for reports, and one event names it',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      await makeThread(store, 'other')
+      for (const id of ['m', 'n']) await stage(store, id)
+      await stageTool(store, 'c')
+      await stage(store, 'r', 'child')
+      const fate = (id: string, threadId = 't') => store.read((db) => queuedFate(db, threadId, id))
+      expect([await fate('n'), await fate('c'), await fate('r')]).toEqual(['waiting', 'waiting', 'owed'])
+      const clear = (threadId: string) => store.write((tx) => removeAllQueued(tx, { threadId, now: NOW }))
+      expect(await clear('other')).toEqual([])
+      expect(await clear('t')).toEqual(['m', 'n', 'c'])
+      expect(await clear('t')).toEqual([])
+      expect([await fate('n'), await fate('c'), await fate('x')]).toEqual(['before', 'before', 'unknown'])
+      const call = await store.read((db) => findToolCall(db, 't', 'c'))
+      expect(call).toMatchObject({ status: 'cancelled', error_code: 'removed' })
+      const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
+      expect(events).toMatchObject([
+        { type: 'queue.changed', payload: { waiting: 1, removed: ['m', 'n', 'c'] } },
+      ])
     }),
   )
 
