@@ -48,6 +48,7 @@ const LATER = [
   'budgets',
   'limits',
   'page',
+  'webhooks',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client'
+import type { EgressExceptions } from '../egress/addresses.js'
 import { ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
@@ -18,6 +19,8 @@ export interface ClientContext {
   call<T>(patience: number, work: () => Promise<T>): Promise<T>
   /** Whether the activity in flight hears of a stop from the client. If not, it hears of it from the workflow. */
   readonly storesStops: boolean
+  /** What requests to URLs of others may reach beside the public internet. */
+  readonly egress: EgressExceptions
   /** Reports to the operator of the program why a thread waits. */
   readonly onNotice: OnNotice
   /** The search attributes of a start input: only those that are registered in the namespace. */

@@ -18,7 +18,8 @@ import type { Answered } from './answers/respond.js'
 import { setVariables } from './answers/set-variables.js'
 import { requireThread, requireOpenThread, storeStopNews } from './client-context.js'
 import type { ClientContext } from './client-context.js'
-import { followEvents } from './events/follow-events.js'
+import { streamEvents } from './events/event-stream.js'
+import type { FollowWithSnapshot, SnapshotUpdated } from './events/event-stream.js'
 import type { FollowEvents } from './events/follow-events.js'
 import { listDecisions } from './lists/decisions.js'
 import type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
@@ -139,6 +140,7 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * Delivers all events from a sequence on, without gaps, and the text that streams; ends after `thread.closed`. Only `signal`
    * ends a `next()` that waits: `return()` waits for the next change.
    */
+  events(options: FollowWithSnapshot): AsyncIterable<ThreadEvent | SnapshotUpdated>
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
   /** For operators: the original errors of providers and of tools' code, with stacks. @throws ThreadNotFoundError */
   errors(options?: ErrorsOptions): Promise<readonly RecordedError[]>
@@ -231,7 +233,9 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
       return { messages, hasMore }
     },
     message: (messageId) => readMessage(context, threadId, messageId),
-    events: (options = {}) => followEvents(context, threadId, options),
+    // Without `snapshot` there is no event of the second kind.
+    events: (options?: FollowEvents) =>
+      streamEvents(context, threadId, options ?? {}) as AsyncIterable<ThreadEvent>,
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),

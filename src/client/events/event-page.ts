@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { redactFields } from '../../policy/redact-fields.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
+import { SCHEMA_VERSION } from '../../protocol/events.js'
 import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
 import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
@@ -87,14 +88,11 @@ function findUsefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string,
   return attempts
 }
 
-/** The version of the envelope; it grows when a field gets another meaning. */
-const SCHEMA_VERSION = 1
-
 /**
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
  * only, and the content of an event is joined from other tables of the store.
  */
-async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
+export async function joinEvent(db: Reader, threadId: string, event: StoredEvent): Promise<JoinedFact> {
   const { type, sequence, at, scope, payload } = event
   const joined = {
     ...scope,

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { parsePosition } from '../../client/events/follow-events.js'
+import { isTreeClosed, requireTreeCursor } from '../../client/events/event-stream.js'
+import type { SnapshotUpdated } from '../../client/index.js'
+import { contextOf } from '../../client/thread-client.js'
+import { ConfigError } from '../../protocol/errors.js'
 import type { ThreadEvent } from '../../protocol/events.js'
 import { answerConfigErrors } from '../error-response.js'
 import { logBrokenAnswer } from '../request-log.js'
@@ -35,6 +39,15 @@ const follow = createRoute({
         description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
       }),
       follow: flag.openapi({ description: 'False: the stream ends with the last event that is stored.' }),
+      tree: flag.openapi({
+        description:
+          'True, for the root of a tree: the stored events of all its threads in one order, without the text that streams.',
+      }),
+      snapshot: flag.openapi({
+        description:
+          'True: the first event is `snapshot.updated`, with the state of the thread. Where the cursor leads nowhere any ' +
+          'more, its `mode` is `repair`, and there is no error.',
+      }),
     }),
     headers: z.object({
       'last-event-id': after.openapi({ description: 'The last id that was read; overrides `after`.' }),
@@ -54,20 +67,31 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, heartbeat, longestStream, closing } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
-    const { after: given = '0', follow: follows = true } = context.req.valid('query')
-    const last = context.req.valid('header')['last-event-id'] ?? given
-    await answerConfigErrors(client, async () => parsePosition(last))
+    const {
+      after: given,
+      follow: follows = true,
+      tree = false,
+      snapshot = false,
+    } = context.req.valid('query')
+    const seen = context.req.valid('header')['last-event-id']
+    const after = seen ?? given
+    await answerConfigErrors(client, () => checkPlace(client, { threadId, tree, snapshot, after }))
     // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
-    const thread = await client.find(threadId)
-    const events = client
-      .get(threadId)
-      .events({ after: last, follow: follows, signal })
-      [Symbol.asyncIterator]()
+    const options = { ...(after !== undefined && { after }), follow: follows, tree, signal }
+    const thread = client.get(threadId)
+    const read = (begins: boolean): AsyncIterator<StreamedEvent, void> =>
+      (begins ? thread.events({ ...options, snapshot: true }) : thread.events(options))[
+        Symbol.asyncIterator
+      ]()
     // A browser connects again for ever to a stream that ends at once; 204 makes it stop.
-    const first = thread?.closedAt === null || thread === null ? undefined : await events.next()
+    const isOver = await isClosed(client, threadId, tree)
+    if (isOver && snapshot && seen !== undefined && (await endsAtOnce(read(false))))
+      return context.body(null, 204)
+    const events = read(snapshot)
+    const first = isOver ? await events.next() : undefined
     if (first?.done === true) return context.body(null, 204)
     const onFailure = (failure: unknown): void => logBrokenAnswer(server, context, failure)
     const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
@@ -75,9 +99,44 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   })
 }
 
+interface Place {
+  readonly threadId: string
+  readonly tree: boolean
+  readonly snapshot: boolean
+  readonly after: string | undefined
+}
+
+/** @throws ConfigError for a cursor that is none, and for a tree that is none */
+async function checkPlace(
+  client: ServerContext['client'],
+  { threadId, tree, snapshot, after = '0' }: Place,
+): Promise<void> {
+  // A stream that begins with a snapshot repairs what its cursor does not say.
+  if (tree) await requireTreeCursor(contextOf(client), threadId, snapshot ? '0' : after)
+  else if (!snapshot) parsePosition(after)
+}
+
+async function isClosed(client: ServerContext['client'], threadId: string, tree: boolean): Promise<boolean> {
+  if (tree) return isTreeClosed(contextOf(client), threadId)
+  const thread = await client.find(threadId)
+  return thread !== null && thread.closedAt !== null
+}
+
+/** Of a closed thread: whether its reader has its last event. */
+async function endsAtOnce(events: AsyncIterator<unknown>): Promise<boolean> {
+  try {
+    return (await events.next()).done === true
+  } catch (error) {
+    if (ConfigError.isInstance(error)) return false
+    throw error
+  } finally {
+    await events.return?.()
+  }
+}
+
 interface EventStreamOptions {
   /** An event that is already read. */
-  readonly first: IteratorResult<ThreadEvent, void> | undefined
+  readonly first: IteratorResult<StreamedEvent, void> | undefined
   /** Milliseconds between two signs of life while nothing happens. */
   readonly heartbeat: number
   /** The stream ends when this aborts. */
@@ -88,6 +147,8 @@ interface EventStreamOptions {
   readonly onFailure: (failure: unknown) => void
 }
 
+type StreamedEvent = ThreadEvent | SnapshotUpdated
+
 const encoder = new TextEncoder()
 
 /**
@@ -96,7 +157,7 @@ const encoder = new TextEncoder()
  * keep proxies from closing the connection.
  */
 function eventStream(
-  events: AsyncIterator<ThreadEvent, void>,
+  events: AsyncIterator<StreamedEvent, void>,
   { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
   let next = first === undefined ? undefined : Promise.resolve(first)
@@ -158,6 +219,6 @@ async function awaitNext<T>(
 }
 
 /** Writes an event as one line of data: JSON text has no line breaks. */
-function frameOf(event: ThreadEvent): string {
+function frameOf(event: StreamedEvent): string {
   return `id: ${event.cursor}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
