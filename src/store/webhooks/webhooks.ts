@@ -204,7 +204,7 @@ function failedColumns(failed: Extract<WebhookProgress, { readonly kind: 'failed
 
 /** The ids of the keys that sealed secrets of webhooks. */
 export async function webhookKeyIds(db: Reader): Promise<readonly string[]> {
-  const rows = await db.selectFrom('webhooks').select('key_id').distinct().execute()
+  const rows = await db.selectFrom('webhooks').select('key_id').distinct().orderBy('key_id').execute()
   return rows.map((row) => row.key_id)
 }
 
@@ -212,7 +212,7 @@ export async function webhookKeyIds(db: Reader): Promise<readonly string[]> {
 export async function rotateWebhookSecrets(store: Store): Promise<number> {
   const [newest = ''] = store.secrets.keyIds
   const old = await store.read((db) =>
-    db.selectFrom('webhooks').select('id').where('key_id', '<>', newest).execute(),
+    db.selectFrom('webhooks').select('id').where('key_id', '<>', newest).orderBy('key_id').execute(),
   )
   for (const { id } of old)
     await store.write(async (tx) => {
