@@ -102,6 +102,7 @@ const SECTIONS: readonly {
       'FollowEvents',
       'FollowWithSnapshot',
       'NewWebhook',
+      'MessageCallback',
       'EgressOptions',
       'MessagesOptions',
       'UsageOptions',

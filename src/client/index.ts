@@ -43,6 +43,7 @@ export type {
   ThreadUsage,
 } from '../protocol/status.js'
 export type { ListWebhooks, NewWebhook, Webhook, WebhookChange, Webhooks } from './webhooks/webhooks.js'
+export type { MessageCallback } from './webhooks/callback.js'
 export type { DeliverWebhooks } from './webhooks/deliver-webhooks.js'
 export type { EgressOptions } from './thread-client.js'
 export type { WaitUntilIdle } from './waiting/wait-until-idle.js'

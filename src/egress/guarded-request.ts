@@ -62,6 +62,18 @@ export function checkUrl(text: string, exceptions: EgressExceptions = NO_EXCEPTI
   return url
 }
 
+/** What is wrong with a value that is to be such a URL, as a sentence; undefined if nothing is. */
+export function urlProblem(url: unknown, exceptions: EgressExceptions): string | undefined {
+  if (typeof url !== 'string') return `Expected "url" to be a text, got ${typeof url}.`
+  try {
+    checkUrl(url, exceptions)
+    return undefined
+  } catch (error) {
+    if (error instanceof EgressError) return `url: ${error.message}`
+    throw error
+  }
+}
+
 /** The host, without the brackets of an IPv6 address and without the dot at the end of a full name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$|\.$/g, '')

@@ -20,10 +20,13 @@ import { deleteWaiting, stageMessage } from '../../store/messages/message-writes
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Writer } from '../../store/store.js'
+import { deleteWebhook } from '../../store/webhooks/webhooks.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { signalThread } from '../thread-workflow.js'
+import { callbackIdOf, callbackProblem, insertCallback } from '../webhooks/callback.js'
+import type { MessageCallback } from '../webhooks/callback.js'
 import type { NewThreadStart } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
 import type { GivenAttachment, StoredAttachment } from './attachments.js'
@@ -52,6 +55,8 @@ async function send(
   { threadId, message: given, defaultId, start }: Sending,
 ): Promise<{ messageId: string }> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
+  const problem = callbackProblem(context, message.callback)
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
   const digest = digestOf(contentOf(message))
   const isFirst = message.id === defaultId
   const store = await context.store()
@@ -60,7 +65,14 @@ async function send(
     if ((await findMessage(db, threadId, message.id)) === null) await requireOpenThread(db, threadId)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const accepted = await store.write((tx) => accept(tx, { threadId, message, attachments, digest, isFirst }))
+  const { callback } = message
+  const cursor = callback === undefined ? '' : (await store.readEventEnds()).settled
+  const accepted = await store.write(async (tx) => {
+    const outcome = await accept(tx, { threadId, message, attachments, digest, isFirst })
+    if (callback !== undefined && outcome === 'new')
+      await insertCallback(tx, store.secrets, { threadId, messageId: message.id, callback, cursor })
+    return outcome
+  })
   if (accepted !== 'delivered')
     await announce(context, threadId, { message, isNew: accepted === 'new', start })
   return { messageId: message.id }
@@ -150,6 +162,7 @@ async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessa
   const message = await findMessage(tx, threadId, given.id)
   if (message === null || message.position !== null || message.status !== 'pending') return
   await deleteWaiting(tx, threadId, given.id)
+  if (given.callback !== undefined) await deleteWebhook(tx, callbackIdOf(threadId, given.id))
   for (const [index, { path }] of message.attachments.entries())
     if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
 }
@@ -206,6 +219,8 @@ export interface NewMessage {
    * never weaker. The next run does not have them.
    */
   readonly runPermissions?: Permissions
+  /** Once the message has come to its end, and the run that took it too, the result of that run is posted there. */
+  readonly callback?: MessageCallback
   /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
@@ -220,6 +235,7 @@ interface CheckedMessage {
   readonly metadata: Record<string, unknown> | null
   readonly attachments: readonly GivenAttachment[]
   readonly runPermissions?: Permissions
+  readonly callback?: MessageCallback
 }
 
 /** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
@@ -233,7 +249,7 @@ export function checkMessage(
     ? messageProblem(message)
     : `Expected a text or a message, got ${typeof message}.`
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments, runPermissions } = message as NewMessage
+  const { id, role, content, silent, metadata, attachments, runPermissions, callback } = message as NewMessage
   return {
     id: id ?? newId(),
     role: role ?? 'user',
@@ -243,6 +259,7 @@ export function checkMessage(
       metadata === undefined ? null : (JSON.parse(JSON.stringify(metadata)) as Record<string, unknown>),
     attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
     ...(runPermissions !== undefined && { runPermissions }),
+    ...(callback !== undefined && { callback }),
   }
 }
 

@@ -14,12 +14,23 @@ import { ConfigError } from '../../protocol/errors.js'
 import { toMicros, toMillisAfter } from '../../protocol/time.js'
 import type { Millis } from '../../protocol/time.js'
 import { ANY_THREAD } from '../../store/changes.js'
+import { findMessageWithEnd } from '../../store/messages/transcript.js'
 import { StoreError } from '../../store/store-error.js'
 import type { EventOfThread, ReadAllEvents, Store } from '../../store/store.js'
-import { listDelivered, moveWebhook, openWebhookSecret, takeWebhook } from '../../store/webhooks/webhooks.js'
+import { findRun } from '../../store/threads/runs.js'
+import {
+  deleteHeld,
+  listDelivered,
+  moveWebhook,
+  openWebhookSecret,
+  takeWebhook,
+} from '../../store/webhooks/webhooks.js'
 import type { WebhookLease, WebhookProgress, WebhookRecord } from '../../store/webhooks/webhooks.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { joinEvent } from '../events/event-page.js'
+import { readMessage } from '../messages/read-message.js'
+import { readRunResult } from '../waiting/wait-until-idle.js'
 import { messageIdOf, signedHeaders } from './signature.js'
 
 /** How long `deliver` goes on. */
@@ -265,7 +276,11 @@ function subjectOf({ account, thread_id: root }: WebhookRecord): ReadAllEvents['
   return account === null ? undefined : { account }
 }
 
-function isOf({ types }: WebhookRecord, { type }: EventOfThread): boolean {
+/** Whether a webhook wants an event, or has to look at it. */
+function isOf(webhook: WebhookRecord, event: EventOfThread): boolean {
+  if (webhook.message_id !== null) return mayEnd(webhook, event)
+  const { types } = webhook
+  const { type } = event
   return (
     types === null ||
     types.some((wanted) => (wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted))
@@ -292,13 +307,18 @@ async function deliverHeld(delivering: Delivering, { lease, webhook, from }: Hel
     for (const event of page.events) {
       if (signal.aborted) break
       if (isOf(webhook, event)) {
-        const failure = await postEvent(delivering, webhook, event)
+        const content = await contentOf(delivering, webhook, event)
+        const failure = content === null ? null : await post(delivering, webhook, content)
         if (failure !== null && signal.aborted) break
         if (failure !== null) {
           await keep(failedProgress(world, { webhook, cursor, failure, succeeded }))
           return 'failed'
         }
-        succeeded = true
+        if (content !== null && webhook.message_id !== null) {
+          await store.write((tx) => deleteHeld(tx, lease))
+          return 'settled'
+        }
+        succeeded ||= content !== null
       }
       cursor = event.cursor
       const isOld = performance.now() - keptAt > Math.min(times.keep, times.lease - 2 * times.answer)
@@ -321,18 +341,66 @@ interface Failure {
   readonly isGone?: true
 }
 
-/** Posts one event. Returns null once the receiver has accepted it. */
-async function postEvent(
-  { context, store, late, world }: Delivering,
+interface Content {
+  /** Names what is posted. */
+  readonly subject: string
+  readonly body: string
+}
+
+/** What is posted at this event; null: nothing. */
+async function contentOf(
+  { context, store }: Delivering,
   webhook: WebhookRecord,
   event: EventOfThread,
-): Promise<Failure | null> {
+): Promise<Content | null> {
+  if (webhook.message_id !== null) {
+    const body = await readCallbackBody(context, webhook)
+    return body === null ? null : { subject: webhook.message_id, body }
+  }
   const joined = await store.read((db) => joinEvent(db, event.threadId, event))
-  const body = JSON.stringify({ ...joined, cursor: String(event.sequence) })
+  return { subject: joined.eventId, body: JSON.stringify({ ...joined, cursor: String(event.sequence) }) }
+}
+
+/** The events after which a message may have come to its end. */
+const MAY_END: ReadonlySet<string> = new Set([
+  ...['run.completed', 'run.failed', 'run.cancelled', 'thread.closed', 'queue.changed', 'hook.failed'],
+])
+
+function mayEnd({ message_thread_id: threadId }: WebhookRecord, event: EventOfThread): boolean {
+  return event.threadId === threadId && MAY_END.has(event.type)
+}
+
+/** What is posted: the message's one end, and the result of the run that took it, if one did. Null: it has not ended yet. */
+async function readCallbackBody(
+  context: ClientContext,
+  { message_thread_id: threadId, message_id: messageId }: WebhookRecord,
+): Promise<string | null> {
+  if (threadId === null || messageId === null) return null
+  const store = await context.store()
+  const read = await readMessage(context, threadId, messageId)
+  // A message that was deleted from the transcript has no end to tell of; its callback ends with its tree.
+  if (read === null || read.end === null) return null
+  const result = await store.read(async (db) => {
+    const number = (await findMessageWithEnd(db, threadId, messageId))?.run ?? null
+    if (number === null) return null
+    const run = await findRun(db, { threadId, number })
+    if (run === null || run.ended_at === null) return 'runs' as const
+    return readRunResult(db, threadId, { status: (await requireThread(db, threadId)).status, number })
+  })
+  if (result === 'runs') return null
+  return JSON.stringify({ type: 'message.ended', threadId, messageId, end: read.end, result })
+}
+
+/** Posts once. Returns null once the receiver has accepted it. */
+async function post(
+  { context, store, late, world }: Delivering,
+  webhook: WebhookRecord,
+  { subject, body }: Content,
+): Promise<Failure | null> {
   const at = Math.floor(world.now() / SECOND)
   try {
     const secret = openWebhookSecret(store.secrets, webhook)
-    const id = messageIdOf(webhook.id, joined.eventId)
+    const id = messageIdOf(webhook.id, subject)
     const answer = await guardedRequest({
       ...{ url: webhook.url, method: 'POST', body, headers: signedHeaders({ secret, id, at, body }) },
       ...{ timeout: world.times.answer, answerBytes: ANSWER_BYTES, exceptions: context.egress },

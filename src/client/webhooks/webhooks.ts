@@ -1,6 +1,6 @@
 /** Subscriptions to events that are posted to a URL: makes, lists, changes and removes them (`threads.webhooks`). */
 import { randomUUID } from 'node:crypto'
-import { checkUrl, EgressError } from '../../egress/guarded-request.js'
+import { urlProblem } from '../../egress/guarded-request.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { nowMicros } from '../../protocol/time.js'
@@ -134,7 +134,7 @@ async function createWebhook(
 ): Promise<Webhook & { secret: string }> {
   const problems = isObject(given)
     ? [
-        ...urlProblems(context, given.url),
+        ...[urlProblem(given.url, context.egress) ?? []].flat(),
         ...typesProblems(given.types),
         ...nameProblems('account', given.account),
         ...nameProblems('threadId', given.threadId),
@@ -187,7 +187,7 @@ async function changeWebhook(
 ): Promise<Webhook | null> {
   const { url, types, state } = change
   const problems = [
-    ...(url === undefined ? [] : urlProblems(context, url)),
+    ...[url === undefined ? [] : (urlProblem(url, context.egress) ?? [])].flat(),
     ...(types === null ? [] : typesProblems(types)),
     ...(state === undefined || state === 'active' || state === 'paused'
       ? []
@@ -210,17 +210,6 @@ async function changeWebhook(
 /** A webhook of another account does not exist for an account. */
 function owned(record: WebhookRecord | null, { account }: WebhookOwner = {}): Webhook | null {
   return record === null || (account !== undefined && record.account !== account) ? null : toWebhook(record)
-}
-
-function urlProblems({ egress }: ClientContext, url: unknown): readonly string[] {
-  if (typeof url !== 'string') return [`Expected "url" to be a text, got ${typeof url}.`]
-  try {
-    checkUrl(url, egress)
-    return []
-  } catch (error) {
-    if (error instanceof EgressError) return [`url: ${error.message}`]
-    throw error
-  }
 }
 
 function typesProblems(types: unknown): readonly string[] {

@@ -9,6 +9,9 @@ export interface WebhooksTable {
   /** Only events of the tree of this root; null: of all threads that its account has. */
   thread_id: string | null
   url: string
+  /** The only message whose end is posted, once; null: it is a subscription. */
+  message_thread_id: string | null
+  message_id: string | null
   /** JSON: the types of events that it gets; null: all. */
   types: string | null
   /** Sealed with the key of `key_id`. */
@@ -36,6 +39,8 @@ export const WEBHOOK_COLUMNS = {
   account: 'text?',
   thread_id: 'text?',
   url: 'text',
+  message_thread_id: 'text?',
+  message_id: 'text?',
   types: 'text?',
   secret: 'text',
   key_id: 'text',

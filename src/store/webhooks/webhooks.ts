@@ -27,18 +27,21 @@ type NewWebhook = Pick<WebhookRecord, 'id' | 'account' | 'thread_id' | 'url' | '
   /** In plain text. */
   readonly secret: string
   readonly now: Micros
+  /** Only the end of this message is posted, once. */
+  readonly message?: { readonly threadId: string; readonly messageId: string }
 }
 
 /** @throws StoreError `no_key` */
 export async function insertWebhook(
   tx: Writer,
   secrets: SecretBox,
-  { secret, now, ...webhook }: NewWebhook,
+  { secret, now, message, ...webhook }: NewWebhook,
 ): Promise<WebhookRecord> {
   const sealed = secrets.seal(secret, secretPlace(webhook.id))
   const record: WebhookRecord = {
     ...webhook,
     ...{ secret: sealed.value, key_id: sealed.keyId, state: 'active', created_at: now, ...NOT_FAILING },
+    ...{ message_thread_id: message?.threadId ?? null, message_id: message?.messageId ?? null },
     ...NOT_HELD,
   }
   await tx.insertInto('webhooks').values(codec.toRow(record)).execute()
@@ -58,8 +61,14 @@ export function openWebhookSecret(secrets: SecretBox, { id, secret, key_id: keyI
   return secrets.open({ value: secret, keyId }, secretPlace(id))
 }
 
+/** A subscription; null for the callback of a message. */
 export async function findWebhook(db: Reader, id: string): Promise<WebhookRecord | null> {
-  const row = await db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
+  const row = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', id)
+    .where('message_id', 'is', null)
+    .executeTakeFirst()
   return row === undefined ? null : codec.fromRow(row)
 }
 
@@ -70,12 +79,12 @@ interface ListWebhooks {
   readonly limit: number
 }
 
-/** By id. */
+/** Subscriptions by id. */
 export async function listWebhooks(
   db: Reader,
   { account, after, limit }: ListWebhooks,
 ): Promise<readonly WebhookRecord[]> {
-  let query = db.selectFrom('webhooks').selectAll().where('id', '>', after)
+  let query = db.selectFrom('webhooks').selectAll().where('id', '>', after).where('message_id', 'is', null)
   if (account !== null) query = query.where('account', '=', account)
   return (await query.orderBy('id').limit(limit).execute()).map(codec.fromRow)
 }
@@ -86,6 +95,7 @@ export async function countWebhooks(db: Reader, account: string | null): Promise
     .selectFrom('webhooks')
     .select((select) => select.fn.countAll<number>().as('count'))
     .where('account', account === null ? 'is' : '=', account)
+    .where('message_id', 'is', null)
     .executeTakeFirstOrThrow()
   return Number(count)
 }
@@ -202,6 +212,16 @@ function failedColumns(failed: Extract<WebhookProgress, { readonly kind: 'failed
   }
 }
 
+/** Deletes a webhook that has done what it is for. Returns false for a delivery that does not hold it any more. */
+export async function deleteHeld(tx: Writer, { id, owner }: WebhookLease): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('webhooks')
+    .where('id', '=', id)
+    .where('lease_owner', '=', owner)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}
+
 /** The ids of the keys that sealed secrets of webhooks. */
 export async function webhookKeyIds(db: Reader): Promise<readonly string[]> {
   const rows = await db.selectFrom('webhooks').select('key_id').distinct().orderBy('key_id').execute()
@@ -216,9 +236,10 @@ export async function rotateWebhookSecrets(store: Store): Promise<number> {
   )
   for (const { id } of old)
     await store.write(async (tx) => {
-      const webhook = await findWebhook(tx, id)
-      if (webhook === null) return
-      const sealed = store.secrets.seal(openWebhookSecret(store.secrets, webhook), secretPlace(id))
+      const row = await tx.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
+      if (row === undefined) return
+      const secret = openWebhookSecret(store.secrets, codec.fromRow(row))
+      const sealed = store.secrets.seal(secret, secretPlace(id))
       await tx
         .updateTable('webhooks')
         .set({ secret: sealed.value, key_id: sealed.keyId })
