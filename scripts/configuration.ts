@@ -42,6 +42,12 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
     'seals secret variables: 32 bytes as base64 or hex; several, by commas: the first seals, all open',
     'none',
   ],
+  [
+    '`EVERTHREAD_EGRESS_ALLOW`',
+    'clients, `everthread serve`',
+    'hosts and networks that webhooks may reach beside the public internet, by commas',
+    'none',
+  ],
   ['`EVERTHREAD_LOG`', 'worker', '`json` or `text`', '`text`'],
   [
     '`EVERTHREAD_LOG_LEVEL`',
@@ -94,6 +100,10 @@ const SECTIONS: readonly {
       'WaitUntilIdle',
     ].concat([
       'FollowEvents',
+      'FollowWithSnapshot',
+      'NewWebhook',
+      'MessageCallback',
+      'EgressOptions',
       'MessagesOptions',
       'UsageOptions',
       'ListThreads',

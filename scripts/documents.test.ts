@@ -51,6 +51,7 @@ const LATER = [
   'page',
   'read-models',
   'queue',
+  'webhooks',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]

@@ -51,8 +51,8 @@ function statements({ messages, threads, long }: Amount & { readonly long: numbe
     `insert into messages (id, thread_id, role, content, created_at, depth, silent, status, attachments, sent_by, digest)
      select 'q' || n, ${threadOf}, 'user', ${TEXT}, n, 0, 0, 'pending', '[]', 'client', ''
      from generate_series(0, ${Math.round(messages / 1000)}) n`,
-    `insert into events (thread_id, first_sequence, sequence, at, scope, events)
-     select thread_id, position, position, created_at, '[]', '[["message.created",""]]' from messages where position is not null`,
+    `insert into events (thread_id, root_thread_id, first_sequence, sequence, at, scope, events)
+     select thread_id, thread_id, position, position, created_at, '[]', '[["message.created",""]]' from messages where position is not null`,
     `insert into tool_calls (thread_id, id, message_id, run, step, call_index, side, name, provider_call_id, arguments,
        status)
      select ${threadOf}, 'call' || n / ${threads - 1}, 'm' || n, 1, 1, 0, 'a', 'search', '', '{}',

@@ -267,6 +267,7 @@ function delegate(store: Store, access: Pick<Store, 'read' | 'write' | 'writeLoc
     blobs: store.blobs,
     secrets: store.secrets,
     readAllEvents: (page) => store.readAllEvents(page),
+    readEventEnds: () => store.readEventEnds(),
     watch: (threadId, listener) => store.watch(threadId, listener),
     watchStops: (threadId, listener) => store.watchStops(threadId, listener),
     close: () => store.close(),

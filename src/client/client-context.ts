@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client'
+import type { EgressExceptions } from '../egress/addresses.js'
 import { ThreadConflictError, ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
@@ -21,6 +22,8 @@ export interface ClientContext {
   readonly storesStops: boolean
   /** The key under which the commands of a handle are carried out once; see `once.ts`. */
   readonly key?: string
+  /** What requests to URLs of others may reach beside the public internet. */
+  readonly egress: EgressExceptions
   /** Reports to the operator of the program why a thread waits. */
   readonly onNotice: OnNotice
   /** The search attributes of a start input: only those that are registered in the namespace. */

@@ -7,6 +7,7 @@ export type { Caller } from '../policy/approval.js'
 export type { Artifact, PermissionState, RecordedAction, SandboxProfile } from '../policy/action-record.js'
 export type { ContextManifest } from '../protocol/event-codes.js'
 export type { CreateThread } from './create-thread.js'
+export type { FollowWithSnapshot, SnapshotMode, SnapshotUpdated } from './events/event-stream.js'
 export type { FollowEvents } from './events/follow-events.js'
 export type { ViewedEvent } from './events/follow-view.js'
 export type { AgentSummary } from './lists/list-threads.js'
@@ -59,6 +60,10 @@ export type {
   SubagentRegistryEntry,
   ThreadUsage,
 } from '../protocol/status.js'
+export type { ListWebhooks, NewWebhook, Webhook, WebhookChange, Webhooks } from './webhooks/webhooks.js'
+export type { MessageCallback } from './webhooks/callback.js'
+export type { DeliverWebhooks } from './webhooks/deliver-webhooks.js'
+export type { EgressOptions } from './thread-client.js'
 export type { WaitUntilIdle } from './waiting/wait-until-idle.js'
 export type { StoreOptions } from '../store/store-location.js'
 export type { BudgetState } from '../store/budgets/budget-state.js'

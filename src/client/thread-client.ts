@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { AgentName } from '../definitions/registry.js'
+import { readExceptions } from '../egress/addresses.js'
+import type { EgressExceptions } from '../egress/addresses.js'
 import type { OwnerBudgets } from '../policy/budget.js'
 import type { Permissions } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
@@ -57,6 +59,8 @@ import type { Sessions } from './sessions/change-session.js'
 import { createThreadHandle } from './thread-handle.js'
 import type { ThreadHandle } from './thread-handle.js'
 import { warnOfNotice } from './waiting/notices.js'
+import { webhooksOf } from './webhooks/webhooks.js'
+import type { Webhooks } from './webhooks/webhooks.js'
 
 /** Which Temporal, task queue and store a client uses; a field that is left out comes from the environment. */
 export interface ThreadClientOptions {
@@ -81,6 +85,23 @@ export interface ThreadClientOptions {
    * this. @default 'at_rest'
    */
   readonly statusAttribute?: 'at_rest' | 'always' | 'never'
+  /** Requests to URLs of others, such as the receivers of webhooks. */
+  readonly egress?: EgressOptions
+}
+
+/** What requests to URLs of others may reach beside the public internet. */
+export interface EgressOptions {
+  /**
+   * Names of hosts, addresses and networks (`receiver.internal`, `10.1.0.0/16`) of your own that may be reached, also by http.
+   * @default EVERTHREAD_EGRESS_ALLOW, separated by commas; else none
+   */
+  readonly allow?: readonly string[]
+}
+
+function exceptionsOf({ allow }: EgressOptions = {}): EgressExceptions {
+  const given = process.env['EVERTHREAD_EGRESS_ALLOW'] ?? ''
+  const listed = given.split(',').map((entry) => entry.trim())
+  return readExceptions(allow ?? listed.filter((entry) => entry !== ''))
 }
 
 const STATUS_ATTRIBUTE: readonly string[] = ['at_rest', 'always', 'never']
@@ -118,6 +139,7 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
       taskQueue: () => this.taskQueue(),
       onNotice: options.onNotice ?? warnOfNotice,
       storesStops: true,
+      egress: exceptionsOf(options.egress),
       store: () => this.#openStore(),
       temporal: () => this.temporal,
       call: (patience, work) => this.#call(patience, work),
@@ -273,6 +295,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** The calls of workers in other languages, as the HTTP server offers them. */
   get remoteCalls(): RemoteCalls {
     return remoteCalls(this.#context)
+  }
+
+  /** Subscriptions to events, which are posted to a URL. */
+  get webhooks(): Webhooks {
+    return webhooksOf(this.#context)
   }
 
   /** Closes the store, and the connection unless the caller passed its own client. */

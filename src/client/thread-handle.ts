@@ -23,6 +23,8 @@ import { setVariables } from './answers/set-variables.js'
 import { requireThread, requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
+import { streamEvents } from './events/event-stream.js'
+import type { FollowWithSnapshot, SnapshotUpdated } from './events/event-stream.js'
 import type { FollowEvents } from './events/follow-events.js'
 import { followView } from './events/follow-view.js'
 import type { ViewedEvent } from './events/follow-view.js'
@@ -187,6 +189,7 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * Delivers all events from a sequence on, without gaps, and the text that streams; ends after `thread.closed`. Only `signal`
    * ends a `next()` that waits: `return()` waits for the next change.
    */
+  events(options: FollowWithSnapshot): AsyncIterable<ThreadEvent | SnapshotUpdated>
   events(options?: FollowEvents): AsyncIterable<ThreadEvent>
   /** As `events`, in the words of another runtime: `ar`, `kp`, `pl`, `pl_task` or `otel`. Cursors are those of `events`. */
   view<Name extends ViewName>(name: Name, options?: FollowEvents): AsyncIterable<ViewedEvent<Name>>
@@ -296,7 +299,9 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     },
     message: (messageId) => readMessage(context, threadId, messageId),
     toolCall: (toolCallId) => readCall(context, threadId, toolCallId),
-    events: (options = {}) => followEvents(context, threadId, options),
+    // Without `snapshot` there is no event of the second kind.
+    events: (options?: FollowEvents) =>
+      streamEvents(context, threadId, options ?? {}) as AsyncIterable<ThreadEvent>,
     view: (name, options = {}) => {
       const events = (from: FollowEvents) => followEvents(context, threadId, from)
       return followView(context, { ...options, threadId, name, events })

@@ -219,6 +219,7 @@ async function serve(
     ...{ port, hostname: '127.0.0.1', closeGrace: 1000 },
     onClose: () => closing.abort(),
   })
+  const delivering = threads.webhooks.deliver({ signal: closing.signal })
   const url = `${server.url}/#token=${token}`
   void worker.ready.then(() => {
     const seconds = ((Date.now() - began) / 1000).toFixed(1)
@@ -226,7 +227,7 @@ async function serve(
     const ui = temporalUi === null ? '' : `, Temporal UI ${temporalUi}`
     terminal.line(`ready in ${seconds} s at ${url}${ui}${practice}; q ends it`)
   })
-  return server
+  return { url: server.url, close: async () => void (await Promise.all([server.close(), delivering])) }
 }
 
 /** A page that is left open over a restart goes on, so the token stays. */

@@ -416,6 +416,9 @@ type PayloadOf<Type extends EventType> = Type extends keyof JoinedPayloads
     : WrittenPayload<Type> & JoinedPayloads[Type]
   : WrittenPayload<Type>
 
+/** The version of the envelope; it grows when a field gets another meaning. */
+export const SCHEMA_VERSION = 1
+
 /** The fields of every event, except its cursor. */
 interface Envelope extends EventScope {
   /** The time of the event, in ISO 8601. */

@@ -140,6 +140,16 @@ export const givenMessage = z.strictObject({
       'Into a thread that works: it joins the run (the default), begins a run of its own, ends the run and begins a new one, or is refused with 409.',
   }),
   metadata: fields.optional(),
+  callback: z
+    .strictObject({
+      url: z.string().min(1).max(2000),
+      secret: z.string().openapi({ description: 'Yours: `whsec_` with 24 to 64 random bytes in base64.' }),
+    })
+    .optional()
+    .openapi({
+      description:
+        'Once the message and the run that took it have ended, the result is posted to this URL, signed as Standard Webhooks 1.0 does.',
+    }),
   runPermissions: rules.optional().openapi({
     description:
       'Rules for the run that it begins or joins. They can only make those of the thread stricter; the next run does not have them.',

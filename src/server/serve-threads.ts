@@ -18,6 +18,8 @@ export interface ServeThreadsOptions extends ThreadAppOptions {
   readonly hostname?: string
   /** Milliseconds that requests in flight may take when the server closes. @default 10,000 */
   readonly closeGrace?: number
+  /** Whether it delivers webhooks, of the whole store: any number of servers may, and one at a time has a webhook. @default true */
+  readonly deliversWebhooks?: boolean
 }
 
 /** A server that listens. */
@@ -56,12 +58,18 @@ export async function serveThreads({
   port = 8080,
   hostname = '127.0.0.1',
   closeGrace = CLOSE_GRACE,
+  deliversWebhooks = true,
   ...options
 }: ServeThreadsOptions): Promise<ThreadServer> {
   const closing = new AbortController()
   const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
-  const { fetch } = createThreadApp({ ...options, closing: AbortSignal.any(signals) })
-  return listen({ fetch, port, hostname, closeGrace, onClose: () => closing.abort() })
+  const signal = AbortSignal.any(signals)
+  const { fetch } = createThreadApp({ ...options, closing: signal })
+  const server = await listen({ fetch, port, hostname, closeGrace, onClose: () => closing.abort() })
+  const delivering = deliversWebhooks ? options.client.webhooks.deliver({ signal }) : Promise.resolve()
+  let end: Promise<void> | undefined
+  const close = async (): Promise<void> => void (await Promise.all([server.close(), delivering]))
+  return { url: server.url, close: () => (end ??= close()) }
 }
 
 interface Listen {

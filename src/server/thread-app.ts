@@ -31,6 +31,7 @@ import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSessionsRoutes } from './routes/sessions-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
 import { addAgentsRoutes, addThreadsRoutes } from './routes/threads-routes.js'
+import { addWebhooksRoutes } from './routes/webhooks-routes.js'
 import { addToolCallRoutes } from './routes/tool-call-routes.js'
 import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
@@ -134,6 +135,7 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addBudgetsRoutes(app, server)
   addPermissionsRoutes(app, server)
   addVariablesRoutes(app, server)
+  addWebhooksRoutes(app, server)
   if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))
   return app
 }

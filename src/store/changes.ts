@@ -53,6 +53,9 @@ export function isFleeting(tx: Writer): boolean {
   return fleeting.has(tx)
 }
 
+/** In the place of a thread's id: every thread. No thread has an empty id. */
+export const ANY_THREAD = ''
+
 /** The watchers of threads in one store of this process. */
 interface Watchers {
   /** There are no watchers: the driver need not look for commits. */
@@ -71,7 +74,9 @@ export function createWatchers(): Watchers {
   const listeners = new Map<string, Set<() => void>>()
 
   function notify(threadIds: Iterable<string>): void {
-    for (const threadId of threadIds) {
+    const threads = new Set(threadIds)
+    if (threads.size > 0) threads.add(ANY_THREAD)
+    for (const threadId of threads) {
       // A copy, because a listener may add and remove watches.
       for (const listener of [...(listeners.get(threadId) ?? [])])
         if (listeners.get(threadId)?.has(listener) === true) call(listener)

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import type { Selectable } from 'kysely'
+import type { RawBuilder, Selectable } from 'kysely'
 import type { Fact } from '../protocol/facts.js'
 import { noteChange } from './changes.js'
 import { EVENTS_PER_ROW, packEvents, unpackEvents } from './event-rows.js'
 import type { StoredEvent } from './event-rows.js'
 import { HIGHEST_INT } from './schema.js'
 import type { Schema } from './schema.js'
-import type { Reader, Store, Writer } from './store.js'
+import type { AllEventsPage, ReadAllEvents, Reader, Store, Writer } from './store.js'
 import { pipeline } from './transaction.js'
 import { activeTraceparent } from '../telemetry/spans.js'
 import { toMicros } from '../protocol/time.js'
@@ -38,6 +38,7 @@ export async function appendEvents(tx: Writer, appended: NewEvents): Promise<voi
     first_sequence: beforeLast(threadId, row.first_sequence),
     sequence: beforeLast(threadId, row.sequence),
     thread_id: threadId,
+    root_thread_id: sql<string>`(select root_thread_id from threads where id = ${threadId})`,
     at: now,
     trace: activeTrace(),
   }))
@@ -159,45 +160,131 @@ export async function touchThread(tx: Writer, { threadId, now, wakes }: Touch): 
 }
 
 /**
- * Reads the events of all threads in one order, into which no later commit can insert a row. On SQLite one transaction writes
- * at a time, so `events.id` is that order. PostgreSQL assigns an id at the insert, and a transaction that commits later can have
- * lower ids than rows that were read before. Its order is therefore the writing transaction, then the id, and only rows of
+ * Reads the events of all threads, or of some, in one order into which no later commit can insert a row. On SQLite one transaction
+ * writes at a time, so `events.id` is that order. PostgreSQL assigns an id at the insert, and a transaction that commits later can
+ * have lower ids than rows that were read before. Its order is therefore the writing transaction, then the id, and only rows of
  * transactions below the horizon are returned: all transactions below it have ended. Within one thread both orders equal the
  * order of sequences, because each append updates the row of the thread.
  */
 
-/** The position of a reader: after that row of that transaction. */
+/** The position of a reader: after that row of that transaction, or after an event within that row. */
 interface EventPlace {
   /** A number of any size as text; always 0 on SQLite. */
   readonly writer: string
   readonly id: number
+  /** Null: after the whole row. */
+  readonly sequence: number | null
 }
 
-type PlacedRow = Omit<Selectable<Schema['events']>, 'id'> & EventPlace
+/** The order of commits in the SQL of a driver. Columns are those of `events`. */
+export interface CommitOrder {
+  /** The transaction that wrote the row, as text. */
+  readonly writer: RawBuilder<string>
+  /** 1 if every transaction of this writer and of earlier ones has ended; such rows come first. */
+  readonly settled: RawBuilder<number>
+  readonly columns: readonly RawBuilder<unknown>[]
+  /** Whether a row comes after this one. */
+  readonly follows: (writer: string, id: number) => RawBuilder<boolean>
+  /** The ends of the order: rows that are not settled are not before the first, and no row is behind the second. */
+  readonly ends: RawBuilder<{ readonly settled: string; readonly newest: string }>
+}
 
-/** Reads settled rows after that place, in order. Each driver provides its own. */
-export type SettledRows = (
-  db: Reader,
-  page: { readonly after: EventPlace; readonly limit: number },
-) => Promise<readonly PlacedRow[]>
-
-const BEGINNING: EventPlace = { writer: '0', id: 0 }
+const BEGINNING: EventPlace = { writer: '0', id: 0, sequence: null }
 
 export async function readAllEvents(
   db: Reader,
-  settledRows: SettledRows,
-  { after, rows: limit }: Parameters<Store['readAllEvents']>[0],
-): ReturnType<Store['readAllEvents']> {
+  order: CommitOrder,
+  { after, rows: limit, of }: ReadAllEvents,
+): Promise<AllEventsPage> {
   const place = after === null ? BEGINNING : placeOf(after)
-  const rows = await settledRows(db, { after: place, limit })
-  const { writer, id } = rows.at(-1) ?? place
-  const events = rows.flatMap((row) => eventsOf(row).map((event) => ({ ...event, threadId: row.thread_id })))
-  return { events, next: `${writer}.${id}` }
+  // The row of the cursor is read again.
+  const most = place.sequence === null ? limit : limit + 1
+  const rows = await readRows(db, order, { place, limit: most, of })
+  const settled = rows.filter((row) => row.settled === 1)
+  const events = settled.flatMap((row) =>
+    row.events === null
+      ? []
+      : eventsOf({ ...row, events: row.events })
+          .filter(({ sequence }) => !isBefore(place, row, sequence))
+          .map((event) => ({
+            ...event,
+            threadId: row.thread_id,
+            sessionId: row.root_thread_id,
+            cursor: `${row.writer}.${row.id}.${event.sequence}`,
+          })),
+  )
+  const last = settled.at(-1)
+  const next = last === undefined ? (after ?? '0.0') : `${last.writer}.${last.id}`
+  return {
+    ...{ events, next, rows: settled.length },
+    ...{ more: settled.length === most, settled: settled.length === rows.length },
+  }
 }
 
+/** Whether a cursor within a row is behind this event of it. */
+function isBefore(
+  place: EventPlace,
+  row: { readonly writer: string; readonly id: number },
+  sequence: number,
+) {
+  return (
+    place.sequence !== null &&
+    row.writer === place.writer &&
+    row.id === place.id &&
+    sequence <= place.sequence
+  )
+}
+
+interface ReadRows {
+  readonly place: EventPlace
+  readonly limit: number
+  readonly of: ReadAllEvents['of']
+}
+
+/** The rows of other accounts are read without their content, because the position has to move over them. */
+async function readRows(db: Reader, { writer, settled, columns, follows }: CommitOrder, read: ReadRows) {
+  const { place, limit, of } = read
+  const after = place.sequence === null ? place.id : place.id - 1
+  const account = of !== undefined && 'account' in of ? of.account : null
+  const content =
+    account === null
+      ? sql<string | null>`events.events`
+      : sql<
+          string | null
+        >`case when (select account from threads where id = events.thread_id) = ${account} then events.events end`
+  let query = db
+    .selectFrom('events')
+    .select(['id', 'thread_id', 'root_thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'trace'])
+    .select([writer.as('writer'), settled.as('settled'), content.as('events')])
+    .where(follows(place.writer, after))
+  if (of !== undefined && 'root' in of) query = query.where('root_thread_id', '=', of.root)
+  for (const column of columns) query = query.orderBy(column)
+  return query.limit(limit).execute()
+}
+
+type EventEnds = Awaited<ReturnType<Store['readEventEnds']>>
+
+/** The cursors of both ends of the order: a reader begins at `settled` to read what is written from now on. */
+export async function readEventEnds(db: Reader, { ends }: CommitOrder): Promise<EventEnds> {
+  const row = await db
+    .selectFrom(ends.as('ends'))
+    .select([sql<string>`ends.settled`.as('settled'), sql<string>`ends.newest`.as('newest')])
+    .executeTakeFirstOrThrow()
+  return row
+}
+
+/** Whether a cursor is behind the newest row: nothing can have been read there. @throws as `readAllEvents` */
+export function isFutureCursor(cursor: string, { newest }: EventEnds): boolean {
+  const [place, end] = [placeOf(cursor), placeOf(newest)]
+  const [writer, last] = [BigInt(place.writer), BigInt(end.writer)]
+  return writer > last || (writer === last && place.id > end.id)
+}
+
+const PLACE = /^(\d{1,20})\.(\d{1,15})(?:\.(\d{1,10}))?$/
+
 function placeOf(cursor: string): EventPlace {
-  const [, writer, id] = /^(\d+)\.(\d+)$/.exec(cursor) ?? []
+  const [, writer, id, sequence] = PLACE.exec(cursor) ?? []
   if (writer === undefined || id === undefined)
     throw new Error('Expected the `next` of an earlier page as `after`, got another text.')
-  return { writer, id: Number(id) }
+  return { writer, id: Number(id), sequence: sequence === undefined ? null : Number(sequence) }
 }

@@ -59,6 +59,10 @@ async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
       assertOpen()
       return database.readAllEvents(page)
     },
+    async readEventEnds() {
+      assertOpen()
+      return database.readEventEnds()
+    },
     blobs,
     watch(threadId, listener) {
       assertOpen()

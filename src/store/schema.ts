@@ -3,6 +3,7 @@ import type { Micros } from '../protocol/time.js'
 import type { SessionColumns } from './threads/session-state.js'
 import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
 import type { CommandsTable } from './threads/tables.js'
+import type { WebhooksTable } from './webhooks/tables.js'
 
 /**
  * The tables as Kysely sees them, the same for SQLite and PostgreSQL: JSON is text, booleans are 0 or 1, times are microseconds
@@ -38,6 +39,7 @@ export interface Schema {
   readonly busy_sessions: BusySessionsTable
   readonly workers: WorkersTable
   readonly commands: CommandsTable
+  readonly webhooks: WebhooksTable
   readonly commits: CommitsTable
 }
 
@@ -297,6 +299,8 @@ interface EventsTable {
    */
   id: Generated<number>
   thread_id: string
+  /** The root of its thread, for readers of a tree. */
+  root_thread_id: string
   /** The sequences of its first and last event: a row has the events of one transaction. */
   first_sequence: number
   sequence: number

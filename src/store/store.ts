@@ -33,10 +33,13 @@ export interface Store {
   writeLocked<T>(work: (tx: Writer) => Promise<T>): Promise<T>
   /** The next events of all threads, in an order into which no later commit can insert any (`events.ts`). */
   readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
+  /** Where that order ends now. */
+  readEventEnds(): Promise<EventEnds>
   readonly blobs: BlobStore
   readonly secrets: SecretBox
   /**
-   * Calls the listener soon after each commit of any process that appended events or deltas of the thread. It may also
+   * Calls the listener soon after each commit of any process that appended events or deltas of the thread; of any thread, for
+   * `ANY_THREAD`. It may also
    * call it without cause, and calls it once when the store closes, but never before `watch` returns. Returns a function
    * that ends the watch.
    */
@@ -50,21 +53,43 @@ export interface Store {
   close(): Promise<void>
 }
 
-interface ReadAllEvents {
-  /** `next` of the previous page; null starts at the first event. */
+export interface ReadAllEvents {
+  /** `next` of the previous page, or the `cursor` of an event; null starts at the first event. */
   readonly after: string | null
   /** At most this many rows of the table are read; a row has up to 64 events. */
   readonly rows: number
+  /** The threads of a tree, by its root, or those of an account. @default all threads */
+  readonly of?: { readonly root: string } | { readonly account: string } | undefined
 }
 
-interface EventOfThread extends StoredEvent {
+export interface EventOfThread extends StoredEvent {
   readonly threadId: string
+  /** The root of its tree. */
+  readonly sessionId: string
+  /** A cursor for the page behind this event. */
+  readonly cursor: string
 }
 
-interface AllEventsPage {
+export interface AllEventsPage {
   readonly events: readonly EventOfThread[]
   /** An opaque cursor for the next page, also if this page is empty. */
   readonly next: string
+  /** The number of rows that it moved over, also of those that have other threads. */
+  readonly rows: number
+  /** Further rows may follow at once. */
+  readonly more: boolean
+  /**
+   * False: there are committed rows whose order is not settled yet, because an earlier transaction is still open. Nobody is notified when
+   * it ends: read again soon.
+   */
+  readonly settled: boolean
+}
+
+interface EventEnds {
+  /** Behind all events that are settled, and before all that are not. */
+  readonly settled: string
+  /** Behind the newest event that can have been read. */
+  readonly newest: string
 }
 
 /** The part of a store that a driver provides: the database with the rows of threads. Every failure is a StoreError. */

@@ -5,6 +5,7 @@
  *
  * An event that none of the eight is about is not shown. What was not measured is null, never zero.
  */
+import type { JsonValue } from '../protocol/values.js'
 import { globalRunId, payloadOf, textOf, viewedId } from './view.js'
 import type { View, ViewedFact, ViewSubject } from './view.js'
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { ThreadClient } from '../../src/client/index.js'
-import type { StoreOptions } from '../../src/client/index.js'
+import type { EgressOptions, StoreOptions } from '../../src/client/index.js'
 import { openStore } from '../../src/store/open-store.js'
 import type { Store } from '../../src/store/store.js'
 import { startDevServer } from '../support/servers.js'
@@ -27,7 +27,12 @@ export async function createClientFixture(
   {
     secretKey = randomBytes(32).toString('base64'),
     namespace = 'default',
-  }: { readonly secretKey?: string; readonly namespace?: string } = {},
+    egress = {},
+  }: {
+    readonly secretKey?: string
+    readonly namespace?: string
+    readonly egress?: EgressOptions
+  } = {},
 ): Promise<ClientFixture> {
   const { place, blobFolder, remove } = await makePlace()
   const location = { ...place, secretKey }
@@ -38,6 +43,7 @@ export async function createClientFixture(
     client: new Client({ connection, namespace }),
     taskQueue,
     store: location,
+    egress,
   })
   return {
     threads,

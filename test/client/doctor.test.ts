@@ -22,6 +22,7 @@ import { findThread, insertThread, updateThread } from '../../src/store/threads/
 import { makePlace } from '../support/test-store.js'
 import { until } from '../support/until.js'
 import { collect, servedFixture } from './client-fixture.js'
+import { NO_EXCEPTIONS } from '../../src/egress/addresses.js'
 
 const fixture = servedFixture()
 
@@ -282,6 +283,7 @@ const unreachable = {
   searchAttributes: refuse,
   onNotice: refuse,
   storesStops: true,
+  egress: NO_EXCEPTIONS,
 }
 
 function terminal() {

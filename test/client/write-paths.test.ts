@@ -158,8 +158,8 @@ const COMMANDS: readonly Control[] = [
   },
 ]
 
-/** Repairs and removals by operators, and calls of tool workers, who are a part of the runtime. */
-const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls']
+/** Repairs, removals and subscriptions by operators, and calls of tool workers, who are a part of the runtime. */
+const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls', 'webhooks']
 /** Without a call. */
 const OF_THE_PROCESS = ['close', 'constructor', 'get', 'temporal', 'threadId', 'workflow']
 
@@ -225,7 +225,7 @@ const TABLES = {
     boundaries: true,
   },
   ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
-  ...{ owner_budgets: true, spending: true, charges: true, commands: true },
+  ...{ owner_budgets: true, spending: true, webhooks: true, charges: true, commands: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

@@ -37,6 +37,7 @@ export const PAGES: readonly string[] = [
       'threads',
       'tools',
       'variables',
+      'webhooks',
       'workers',
     ],
   ].map((name) => `docs/guide/${name}.md`),

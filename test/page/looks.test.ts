@@ -134,8 +134,8 @@ async function fill(threadId: string, messages: number): Promise<void> {
       (id, thread_id, role, content, created_at, depth, silent, status, attachments, sent_by, digest, position)
       ${numbers} select 'm' || n, ${threadId}, case n % 2 when 1 then 'user' else 'assistant' end,
         'message ' || n || ' of many', n, 0, 0, 'completed', '[]', 'client', '', n from numbers`.execute(tx)
-    await sql`insert into events (thread_id, first_sequence, sequence, at, scope, events)
-      ${numbers} select ${threadId}, n + 1, n + 1, n, '[]', '[["message.created",""]]' from numbers`.execute(
+    await sql`insert into events (thread_id, root_thread_id, first_sequence, sequence, at, scope, events)
+      ${numbers} select ${threadId}, ${threadId}, n + 1, n + 1, n, '[]', '[["message.created",""]]' from numbers`.execute(
       tx,
     )
     await sql`update threads set last_position = ${messages}, last_sequence = ${messages + 1}

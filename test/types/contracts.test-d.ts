@@ -7,6 +7,8 @@ import type {
   BudgetState,
   ContextManifest,
   FollowEvents,
+  FollowWithSnapshot,
+  SnapshotUpdated,
   PermissionState,
   RecordedAction,
   RecordedDecision,
@@ -45,8 +47,10 @@ test('PL-LC.4 each contract of a run has an exported type, which is the one that
     Extract<Awaited<ReturnType<ThreadHandle['snapshot']>>['pending'][number], { kind: 'approval' }>
   >().toEqualTypeOf<ApprovalRequest>()
   expectTypeOf<ThreadHandle['respond']>().parameter(1).toEqualTypeOf<Answer>()
-  expectTypeOf<ThreadHandle['events']>().parameter(0).toEqualTypeOf<FollowEvents | undefined>()
-  expectTypeOf<ThreadHandle['events']>().returns.toEqualTypeOf<AsyncIterable<ThreadEvent>>()
+  const follow = (thread: ThreadHandle, options?: FollowEvents) => thread.events(options)
+  expectTypeOf(follow).returns.toEqualTypeOf<AsyncIterable<ThreadEvent>>()
+  const begin = (thread: ThreadHandle, options: FollowWithSnapshot) => thread.events(options)
+  expectTypeOf(begin).returns.toEqualTypeOf<AsyncIterable<ThreadEvent | SnapshotUpdated>>()
 })
 
 test('PL-AC.2 PL-AC.3 the fields of an action and of an artifact', () => {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { redactFields } from '../../policy/redact-fields.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
+import { SCHEMA_VERSION } from '../../protocol/events.js'
 import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
 import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
@@ -19,7 +20,7 @@ import type { NewDelta, StoredDelta } from '../../store/messages/deltas.js'
 import { listQueuedMessages } from '../../store/messages/queue.js'
 import type { QueuedMessage } from '../../store/messages/queue.js'
 import { findMessage } from '../../store/messages/transcript.js'
-import type { Reader } from '../../store/store.js'
+import type { EventOfThread, Reader, Store } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
 import { findRun } from '../../store/threads/runs.js'
@@ -105,9 +106,6 @@ function findUsefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string,
   return attempts
 }
 
-/** The version of the envelope; it grows when a field gets another meaning. */
-const SCHEMA_VERSION = 1
-
 /**
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
  * only, and the content of an event is joined from other tables of the store.
@@ -169,6 +167,16 @@ const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'subagent.completed': joinChild,
   'subagent.failed': joinChild,
   'subagent.closed': joinChild,
+}
+
+/** An event of any thread as its readers get it, without a cursor. */
+export async function joinStored(
+  db: Reader,
+  { id: runtimeId }: Pick<Store, 'id'>,
+  event: EventOfThread,
+): Promise<JoinedFact> {
+  const { threadId, sessionId } = event
+  return joinEvent({ threadId, sessionId, runtimeId }, event, await joinedBy(db, threadId, event))
 }
 
 async function joinedBy(db: Reader, threadId: string, event: StoredEvent): Promise<object> {

@@ -184,6 +184,11 @@ export interface FollowEvents {
   readonly after?: number | string
   /** False: ends with the last event that exists, without deltas. @default true */
   readonly follow?: boolean
+  /**
+   * The thread is the root of a tree: the stored events of all its threads, in one order with one cursor, without the text that streams.
+   * Ends once all of them are closed. @default false
+   */
+  readonly tree?: boolean
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal
 }
@@ -196,7 +201,7 @@ export interface FollowEvents {
 export async function* followEvents(
   context: ClientContext,
   threadId: string,
-  { after = 0, follow = true, signal }: FollowEvents,
+  { after = 0, follow = true, signal }: Omit<FollowEvents, 'tree'>,
 ): AsyncGenerator<ThreadEvent, void, undefined> {
   const stream = createEventStream(parsePosition(after))
   const store = await context.store()

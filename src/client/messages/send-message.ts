@@ -21,14 +21,17 @@ import { removeFile } from '../../store/files/files.js'
 import { countUndelivered, deleteWaiting, stageMessage } from '../../store/messages/message-writes.js'
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
-import type { Reader, Writer } from '../../store/store.js'
+import type { Reader, Store, Writer } from '../../store/store.js'
 import { restoreOwnState } from '../../store/threads/sessions.js'
 import { openRun } from '../../store/threads/stops.js'
+import { deleteWebhook } from '../../store/webhooks/webhooks.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
 import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { forgetCommand, isRepeated, storeOnce } from '../once.js'
 import { signalThread } from '../thread-workflow.js'
+import { callbackIdOf, callbackProblem, insertCallback } from '../webhooks/callback.js'
+import type { MessageCallback } from '../webhooks/callback.js'
 import type { NewThreadStart } from '../thread-workflow.js'
 import { attachmentDigest, checkAttachment, placeAttachments, storeBytes } from './attachments.js'
 import type { GivenAttachment, StoredAttachment } from './attachments.js'
@@ -58,6 +61,8 @@ async function send(
   { threadId, message: given, defaultId, start }: Sending,
 ): Promise<SentMessage> {
   const message = checkMessage(threadId, given, () => defaultId ?? randomUUID())
+  const problem = callbackProblem(context, message.callback)
+  if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
   const isFirst = message.id === defaultId
   const store = await context.store()
   // Checked before its files are written: a thread that accepts nothing stores no bytes either.
@@ -67,9 +72,9 @@ async function send(
       await requireDeliverable(db, threadId, message)
   })
   const attachments = await storeBytes(store, message.attachments)
-  const { answer, state, run } = await store.write((tx) =>
-    acceptOnce(tx, context, { threadId, message, attachments, isFirst }),
-  )
+  const cursor = message.callback === undefined ? '' : (await store.readEventEnds()).settled
+  const accepting = { threadId, message, attachments, isFirst, cursor, secrets: store.secrets }
+  const { answer, state, run } = await store.write((tx) => acceptOnce(tx, context, accepting))
   const { messageId } = answer
   if (state !== 'delivered')
     await announce(context, threadId, {
@@ -94,6 +99,14 @@ async function acceptOnce(
     store: async (): Promise<SentMessage> => {
       const status = (await isBusy(tx, threadId)) ? 'queued' : 'accepted'
       accepted = await accept(tx, accepting)
+      const { callback, id: messageId } = message
+      if (callback !== undefined && accepted.state === 'new')
+        await insertCallback(tx, accepting.secrets, {
+          threadId,
+          messageId,
+          callback,
+          cursor: accepting.cursor,
+        })
       return { messageId: message.id, status }
     },
   })
@@ -147,6 +160,9 @@ interface Accepting {
   readonly attachments: readonly StoredAttachment[]
   /** The message of a `create` that gave it no id. */
   readonly isFirst: boolean
+  /** The end of the log before it, from which its callback reads; empty without one. */
+  readonly cursor: string
+  readonly secrets: Store['secrets']
 }
 
 interface Accepted {
@@ -229,6 +245,7 @@ async function withdrawMessage(tx: Writer, threadId: string, given: CheckedMessa
   if (message === null || message.position !== null || message.status !== 'pending') return
   await deleteWaiting(tx, threadId, given.id)
   await restoreOwnState(tx, threadId)
+  if (given.callback !== undefined) await deleteWebhook(tx, callbackIdOf(threadId, given.id))
   for (const [index, { path }] of message.attachments.entries())
     if (given.attachments[index]?.kind === 'new') await removeFile(tx, threadId, path)
 }
@@ -291,6 +308,8 @@ export interface NewMessage {
    * run ends as `preempted`, and a new one begins with it. `reject`: ThreadBusyError. @default 'next_step'
    */
   readonly deliver?: Delivery | 'reject'
+  /** Once the message has come to its end, and the run that took it too, the result of that run is posted there. */
+  readonly callback?: MessageCallback
   /** Its idempotency key in this thread, for ever: a message that is sent again is delivered once. @default a UUID */
   readonly id?: string
 }
@@ -306,6 +325,7 @@ interface CheckedMessage {
   readonly attachments: readonly GivenAttachment[]
   readonly runPermissions?: Permissions
   readonly deliver?: Delivery | 'reject'
+  readonly callback?: MessageCallback
 }
 
 /** Validates a message. @throws MessageRejectedError that names what was expected and what was given */
@@ -319,7 +339,8 @@ export function checkMessage(
     ? messageProblem(message)
     : `Expected a text or a message, got ${typeof message}.`
   if (problem !== undefined) throw new MessageRejectedError(threadId, problem)
-  const { id, role, content, silent, metadata, attachments, runPermissions, deliver } = message as NewMessage
+  const { id, role, content, silent, metadata, attachments, runPermissions, deliver, callback } =
+    message as NewMessage
   return {
     id: id ?? newId(),
     role: role ?? 'user',
@@ -330,6 +351,7 @@ export function checkMessage(
     attachments: (attachments ?? []).map((attachment) => checkAttachment(threadId, attachment)),
     ...(runPermissions !== undefined && { runPermissions }),
     ...(deliver !== undefined && { deliver }),
+    ...(callback !== undefined && { callback }),
   }
 }
 

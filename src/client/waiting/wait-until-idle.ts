@@ -12,7 +12,7 @@ import { lastSequence, readEvents } from '../../store/events.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
 import { findLastReply } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
-import { lastRun } from '../../store/threads/runs.js'
+import { findRun, lastRun } from '../../store/threads/runs.js'
 import type { RunUsage, SessionEnd } from '../../store/threads/runs.js'
 import { openThreadsBelow, threadsFrom } from '../../store/threads/thread-tree.js'
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
@@ -99,7 +99,7 @@ export async function waitUntilIdle(
     if (busy === undefined) forgetWait(context, threadId)
     else await reportWait(context, busy, { began, onNotice })
     if (busy === undefined && (!children || isUnchanged(earlier, tree)))
-      return store.read((db) => readRunResult(db, threadId, tree.top.snapshot.status))
+      return store.read((db) => readRunResult(db, threadId, { status: tree.top.snapshot.status }))
     earlier = tree
     patience = silent ? Math.min(patience * 2, longest(SNAPSHOT_QUERY_TIMEOUT)) : FIRST_PATIENCE
     if (Date.now() >= until) throw await timeoutError(context, { threadId, busy: busy ?? tree.top }, timeout)
@@ -189,7 +189,7 @@ async function readRest(
     // After the description: a signal that was taken before it may have begun a run, and ended it.
     const result = await store.read(async (db) => {
       const { state } = await readWork(db, threadId)
-      return state === 'rests' ? readRunResult(db, threadId, 'idle') : null
+      return state === 'rests' ? readRunResult(db, threadId, { status: 'idle' }) : null
     })
     if (result === null || workflow?.state !== 'open' || workflow.rests === null) return null
     if (workflow.rests) {
@@ -386,9 +386,14 @@ export interface RunResult<Output = unknown> {
 
 const NOTHING: RunUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
 
-async function readRunResult(db: Reader, threadId: string, status: ThreadStatus): Promise<RunResult> {
+/** Of the last run, or of the run of that number. */
+export async function readRunResult(
+  db: Reader,
+  threadId: string,
+  { status, number }: { readonly status: ThreadStatus; readonly number?: number },
+): Promise<RunResult> {
   const thread = await requireThread(db, threadId)
-  const run = await lastRun(db, threadId)
+  const run = number === undefined ? await lastRun(db, threadId) : await findRun(db, { threadId, number })
   return {
     status,
     runId: run === null ? null : runIdOf(run.number),

@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
 import { parsePosition } from '../../client/events/follow-events.js'
-import type { FollowEvents } from '../../client/events/follow-events.js'
+import { isTreeClosed, requireTreeCursor } from '../../client/events/event-stream.js'
+import type { ThreadEvent } from '../../protocol/events.js'
+import type { SnapshotUpdated } from '../../client/index.js'
+import { contextOf } from '../../client/thread-client.js'
+import { ConfigError } from '../../protocol/errors.js'
 import type { ThreadHandle } from '../../client/thread-handle.js'
+import type { FollowEvents } from '../../client/events/follow-events.js'
 import { VIEWS } from '../../views/views.js'
 import type { ViewName } from '../../views/views.js'
 import { answerConfigErrors } from '../error-response.js'
@@ -57,6 +62,15 @@ const follow = createRoute({
           'In the words of another runtime: AgentRuntimeEvent, KoreEvent, RunEvent, TaskEvent or OpenTelemetryRecord in ' +
           '`data`. One event may be several there; ids are cursors all the same.',
       }),
+      tree: flag.openapi({
+        description:
+          'True, for the root of a tree: the stored events of all its threads in one order, without the text that streams.',
+      }),
+      snapshot: flag.openapi({
+        description:
+          'True: the first event is `snapshot.updated`, with the state of the thread. Where the cursor leads nowhere any ' +
+          'more, its `mode` is `repair`, and there is no error.',
+      }),
     }),
     headers: z.object({
       'last-event-id': after.openapi({ description: 'The last id that was read; overrides `after`.' }),
@@ -78,17 +92,32 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, heartbeat, longestStream, closing } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
-    const { after: given = '0', follow: follows = true, view: name } = context.req.valid('query')
-    const last = context.req.valid('header')['last-event-id'] ?? given
-    await answerConfigErrors(client, async () => parsePosition(last))
+    const {
+      after: given,
+      follow: follows = true,
+      tree = false,
+      snapshot = false,
+      view: name,
+    } = context.req.valid('query')
+    const seen = context.req.valid('header')['last-event-id']
+    const after = seen ?? given
+    await answerConfigErrors(client, () =>
+      checkPlace(client, { threadId, tree, snapshot, after, view: name }),
+    )
     // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
     const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
-    const thread = await client.find(threadId)
-    const events = framesOf(client.get(threadId), name, { after: last, follow: follows, signal })
+    const options = { ...(after !== undefined && { after }), follow: follows, tree, signal }
+    const thread = client.get(threadId)
+    const read = (begins: boolean): AsyncIterator<Frame, void> =>
+      framesOf(thread, name, begins ? { ...options, snapshot: true } : options)
     // A browser connects again for ever to a stream that ends at once; 204 makes it stop.
-    const first = thread?.closedAt === null || thread === null ? undefined : await events.next()
+    const isOver = await isClosed(client, threadId, tree)
+    if (isOver && snapshot && seen !== undefined && (await endsAtOnce(read(false))))
+      return context.body(null, 204)
+    const events = read(snapshot)
+    const first = isOver ? await events.next() : undefined
     if (first?.done === true) return context.body(null, 204)
     const onFailure = (failure: unknown): void => logBrokenAnswer(server, context, failure)
     const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
@@ -106,17 +135,59 @@ interface Frame {
 async function* framesOf(
   thread: ThreadHandle,
   name: ViewName | undefined,
-  options: FollowEvents,
+  options: FollowEvents & { readonly snapshot?: true },
 ): AsyncGenerator<Frame, void> {
   if (name === undefined) {
-    for await (const event of thread.events(options))
-      yield { id: event.cursor, type: event.type, data: event }
+    const { snapshot, ...plain } = options
+    const events: AsyncIterable<StreamedEvent> =
+      snapshot === true ? thread.events({ ...plain, snapshot }) : thread.events(plain)
+    for await (const event of events) yield { id: event.cursor, type: event.type, data: event }
     return
   }
   const typeOf: (viewed: never) => string = VIEWS[name].typeOf
   for await (const { cursor, event } of thread.view(name, options))
     // Of the same view.
     yield { id: cursor, type: typeOf(event as never), data: event }
+}
+
+interface Place {
+  readonly view: ViewName | undefined
+  readonly threadId: string
+  readonly tree: boolean
+  readonly snapshot: boolean
+  readonly after: string | undefined
+}
+
+/** @throws ConfigError for a cursor that is none, and for a tree that is none */
+async function checkPlace(
+  client: ServerContext['client'],
+  { threadId, tree, snapshot, view, after = '0' }: Place,
+): Promise<void> {
+  if (view !== undefined && (tree || snapshot))
+    throw new ConfigError([
+      'Expected "view" alone, got it with "tree" or "snapshot": a view is of one thread.',
+    ])
+  // A stream that begins with a snapshot repairs what its cursor does not say.
+  if (tree) await requireTreeCursor(contextOf(client), threadId, snapshot ? '0' : after)
+  else if (!snapshot) parsePosition(after)
+}
+
+async function isClosed(client: ServerContext['client'], threadId: string, tree: boolean): Promise<boolean> {
+  if (tree) return isTreeClosed(contextOf(client), threadId)
+  const thread = await client.find(threadId)
+  return thread !== null && thread.closedAt !== null
+}
+
+/** Of a closed thread: whether its reader has its last event. */
+async function endsAtOnce(events: AsyncIterator<unknown>): Promise<boolean> {
+  try {
+    return (await events.next()).done === true
+  } catch (error) {
+    if (ConfigError.isInstance(error)) return false
+    throw error
+  } finally {
+    await events.return?.()
+  }
 }
 
 interface EventStreamOptions {
@@ -131,6 +202,8 @@ interface EventStreamOptions {
   /** Gets the error that broke the stream off; its reader connects again behind the last event. */
   readonly onFailure: (failure: unknown) => void
 }
+
+type StreamedEvent = ThreadEvent | SnapshotUpdated
 
 const encoder = new TextEncoder()
 

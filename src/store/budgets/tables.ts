@@ -62,3 +62,50 @@ export interface ChargesTable {
   held_output: number
   held_cost: number
 }
+
+/** The same as the migration sees them. */
+export const BUDGET_TABLES = {
+  owner_budgets: {
+    columns: { account: 'text', user_id: 'text', budgets: 'text', updated_at: 'big' },
+    key: ['account', 'user_id'],
+  },
+  // What the subjects of budgets have used, and what requests in flight hold.
+  spending: {
+    columns: {
+      owner: 'text',
+      period: 'text',
+      thread_id: 'text?',
+      began_at: 'big',
+      steps: 'int',
+      model_calls: 'int',
+      tool_calls: 'int',
+      runtime: 'big',
+      input_tokens: 'big',
+      output_tokens: 'big',
+      cost: 'big',
+      held_input: 'big',
+      held_output: 'big',
+      held_cost: 'big',
+      warned: 'text',
+      limits: 'text',
+      raised: 'text',
+    },
+    key: ['owner', 'period'],
+  },
+  charges: {
+    columns: {
+      thread_id: 'text',
+      operation: 'text',
+      tool: 'text',
+      run: 'int',
+      number: 'int',
+      scheduled_at: 'big',
+      at: 'big',
+      owners: 'text',
+      held_input: 'big',
+      held_output: 'big',
+      held_cost: 'big',
+    },
+    key: ['thread_id'],
+  },
+} as const

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
+import { BUDGET_TABLES } from '../budgets/tables.js'
+import { WEBHOOK_COLUMNS, WEBHOOK_INDEXES } from '../webhooks/tables.js'
 
 /** The database as a migration sees it. */
 type SchemaChanger = Pick<Kysely<unknown>, 'schema' | 'getExecutor'> & {
@@ -42,8 +44,6 @@ function dataType(db: SchemaChanger, kind: Kind): 'integer' | 'bigint' | 'text' 
   // Compared by bytes, as in SQLite: the order of a locale changes with the operating system.
   return type === 'text' && db.kind === 'postgres' ? sql`text collate "C"` : type
 }
-
-const OWNER = { account: 'text', user_id: 'text' } as const
 
 const TABLES: Readonly<Record<string, Table>> = {
   threads: {
@@ -234,6 +234,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: {
       id: 'id',
       thread_id: 'text',
+      root_thread_id: 'text',
       first_sequence: 'int',
       sequence: 'int',
       at: 'big',
@@ -353,37 +354,10 @@ const TABLES: Readonly<Record<string, Table>> = {
   },
   // An empty text stands for no account, and for no user.
   owner_permissions: {
-    columns: { ...OWNER, permissions: 'text', updated_at: 'big' },
-    key: Object.keys(OWNER),
+    columns: { account: 'text', user_id: 'text', permissions: 'text', updated_at: 'big' },
+    key: ['account', 'user_id'],
   },
-  owner_budgets: { columns: { ...OWNER, budgets: 'text', updated_at: 'big' }, key: Object.keys(OWNER) },
-  // What the subjects of budgets have used, and what requests in flight hold.
-  spending: {
-    columns: {
-      owner: 'text',
-      period: 'text',
-      thread_id: 'text?',
-      began_at: 'big',
-      ...{ steps: 'int', model_calls: 'int', tool_calls: 'int', runtime: 'big' },
-      ...{ input_tokens: 'big', output_tokens: 'big', cost: 'big' },
-      ...{ held_input: 'big', held_output: 'big', held_cost: 'big' },
-      ...{ warned: 'text', limits: 'text', raised: 'text' },
-    },
-    key: ['owner', 'period'],
-  },
-  charges: {
-    columns: {
-      thread_id: 'text',
-      operation: 'text',
-      tool: 'text',
-      ...{ run: 'int', number: 'int' },
-      scheduled_at: 'big',
-      at: 'big',
-      owners: 'text',
-      ...{ held_input: 'big', held_output: 'big', held_cost: 'big' },
-    },
-    key: ['thread_id'],
-  },
+  ...BUDGET_TABLES,
   rate_windows: {
     columns: { account: 'text', kind: 'text', session: 'text', counts: 'text', updated_at: 'big' },
     key: ['account', 'kind', 'session'],
@@ -396,6 +370,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: { thread_id: 'text', key: 'text', digest: 'text', answer: 'text', at: 'big' },
     key: ['thread_id', 'key'],
   },
+  webhooks: { columns: WEBHOOK_COLUMNS, key: ['id'] },
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
@@ -477,6 +452,13 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     // The sweep looks for blobs that no file names any more.
     index('files_by_blob', 'files', ['blob']),
     index('events_by_thread', 'events', ['thread_id', 'sequence']).unique(),
+    // Readers of a tree, in the order of `readAllEvents`.
+    index('events_by_root', 'events', [
+      'root_thread_id',
+      ...(db.kind === 'postgres' ? ['writer'] : []),
+      'id',
+    ]),
+    ...WEBHOOK_INDEXES.map(({ name, columns }) => index(name, 'webhooks', columns)),
     index('deltas_by_thread', 'deltas', ['thread_id', 'id']),
     index('deltas_by_message', 'deltas', ['thread_id', 'message_id']),
     // An activity in flight reads them, and each end of a run deletes them.
@@ -494,7 +476,7 @@ const of = (column: string): never => column as never
 async function createPostgresParts(db: SchemaChanger): Promise<void> {
   await createTable(db, 'commits', { columns: { id: 'text', committed_at: 'big' }, key: ['id'] })
   await db.schema.createIndex('commits_by_time').on('commits').column('committed_at').execute()
-  // `settledRows` reads by this index.
+  // `readAllEvents` reads by this index.
   await db.schema.createIndex('events_by_writer').on('events').columns(['writer', 'id']).execute()
   for (const [table, percent] of Object.entries(FILLED))
     await sql`alter table ${sql.table(table)} set (fillfactor = ${sql.lit(percent)})`.execute(db)

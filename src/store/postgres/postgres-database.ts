@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { readAllEvents } from '../events.js'
-import type { SettledRows } from '../events.js'
+import { readAllEvents, readEventEnds } from '../events.js'
+import type { CommitOrder } from '../events.js'
 import type { SchemaDialect, Migration } from '../migrations/schema-version.js'
 import { assertMigrated, migrate } from '../migrations/schema-version.js'
 import type { Schema } from '../schema.js'
@@ -73,6 +73,8 @@ export async function openPostgres(
       running.delete(work)
     }
   }
+  const retried = <T>(work: () => Promise<T>): Promise<T> =>
+    withStoreErrors(retryPassing(work, performance.now() + patience))
   async function announce<T>(committing: ReturnType<typeof transact<T>>): Promise<T> {
     const { result, threadIds, stopped } = await withStoreErrors(committing)
     watching.announceCommit(threadIds)
@@ -91,15 +93,13 @@ export async function openPostgres(
     id,
     // Not of the beginning of the transaction: one that waited would be behind the one that it waited for.
     clock: sql<number>`extract(epoch from clock_timestamp())::float8`,
-    read: (work) => withStoreErrors(retryPassing(() => work(reader), performance.now() + patience)),
+    read: (work) => retried(() => work(reader)),
     write: (work) => announce(transact(work)),
     writeLocked: (work) => announce(transactLocked(work)),
     watch: (threadId, listener) => watching.watch(threadId, listener),
     watchStops: (threadId, listener) => watching.watchStops(threadId, listener),
-    readAllEvents: (page) =>
-      withStoreErrors(
-        retryPassing(() => readAllEvents(reader, settledRows, page), performance.now() + patience),
-      ),
+    readAllEvents: (page) => retried(() => readAllEvents(reader, COMMIT_ORDER, page)),
+    readEventEnds: () => retried(() => readEventEnds(reader, COMMIT_ORDER)),
     close,
   }
 }
@@ -123,18 +123,18 @@ function createMarkSweep(reader: Kysely<Schema>): () => void {
   }
 }
 
-/** The horizon is the `xmin` of the statement's snapshot: transactions below it have ended, and the statement sees their rows. */
-const settledRows: SettledRows = async (db, { after, limit }) =>
-  db
-    .selectFrom('events')
-    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
-    .select(sql<string>`writer::text`.as('writer'))
-    .where(sql<boolean>`writer < pg_snapshot_xmin(pg_current_snapshot())`)
-    .where(sql<boolean>`(writer, id) > (${after.writer}::xid8, ${after.id}::bigint)`)
-    .orderBy(sql`events.writer`)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+/**
+ * The horizon is the `xmin` of the statement's snapshot: transactions below it have ended, and the statement sees their rows. Those at
+ * `xmax` and above had not begun.
+ */
+const COMMIT_ORDER: CommitOrder = {
+  writer: sql<string>`events.writer::text`,
+  settled: sql<number>`case when events.writer < pg_snapshot_xmin(pg_current_snapshot()) then 1 else 0 end`,
+  columns: [sql`events.writer`, sql`events.id`],
+  follows: (writer, id) => sql<boolean>`(events.writer, events.id) > (${writer}::xid8, ${id}::bigint)`,
+  ends: sql`(select concat(pg_snapshot_xmin(pg_current_snapshot()), '.0') as settled,
+    concat(pg_snapshot_xmax(pg_current_snapshot()), '.0') as newest)`,
+}
 
 /** Migrates a database to the schema of this code, once however many processes try. @throws StoreError */
 export async function migratePostgres(database: string, migrations?: readonly Migration[]): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { createWatchers } from '../changes.js'
+import { ANY_THREAD, createWatchers } from '../changes.js'
 import type { Schema } from '../schema.js'
 import type { Store } from '../store.js'
 import { connectionConfig, decodeText, encodeText, GuardedClient } from './connection-pool.js'
@@ -133,7 +133,9 @@ function createProgress(reader: Kysely<Schema>): WatchOptions['findNews'] {
     const now = await progressOf(reader, threadIds)
     const changed = [...now].filter(([threadId, progress]) => seen.get(threadId) !== progress)
     seen = now
-    return changed.map(([threadId]) => threadId)
+    // Whoever watches all threads reads the log, which is cheaper than the progress of each.
+    const any = threadIds.includes(ANY_THREAD) ? [ANY_THREAD] : []
+    return [...changed.map(([threadId]) => threadId), ...any]
   }
 }
 

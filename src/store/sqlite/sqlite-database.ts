@@ -7,8 +7,8 @@ import type { CompiledQuery, DatabaseConnection, Dialect, DialectAdapter, Driver
 
 import { changesIn, stopsIn } from '../changes.js'
 import { diskError, makeFolders } from '../disk.js'
-import { readAllEvents } from '../events.js'
-import type { SettledRows } from '../events.js'
+import { readAllEvents, readEventEnds } from '../events.js'
+import type { CommitOrder } from '../events.js'
 import type { SchemaDialect } from '../migrations/schema-version.js'
 import { migrate } from '../migrations/schema-version.js'
 import type { Schema } from '../schema.js'
@@ -66,7 +66,8 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
       writeLocked: write,
       watch: (threadId, listener) => commits.watch(threadId, listener),
       watchStops: (threadId, listener) => commits.watchStops(threadId, listener),
-      readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, settledRows, page)),
+      readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, COMMIT_ORDER, page)),
+      readEventEnds: () => withStoreErrors(path, () => readEventEnds(reader, COMMIT_ORDER)),
       close: async () => {
         try {
           await writer.destroy()
@@ -91,16 +92,14 @@ async function withStoreErrors<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-/** One transaction writes at a time, so every visible row is settled, in the order of ids. */
-const settledRows: SettledRows = async (db, { after, limit }) => {
-  const rows = await db
-    .selectFrom('events')
-    .select(['id', 'thread_id', 'first_sequence', 'sequence', 'at', 'scope', 'events', 'trace'])
-    .where('id', '>', after.id)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => ({ ...row, writer: '0' }))
+/** One transaction writes at a time, so every visible row is settled, in the order of ids, which are never given again. */
+const COMMIT_ORDER: CommitOrder = {
+  writer: sql<string>`'0'`,
+  settled: sql<number>`1`,
+  columns: [sql`events.id`],
+  follows: (_writer, id) => sql<boolean>`events.id > ${id}`,
+  ends: sql`(select '0.' || last as settled, '0.' || last as newest from
+    (select coalesce((select seq from sqlite_sequence where name = 'events'), 0) as last))`,
 }
 
 async function writeAndNotify<T>(

@@ -181,6 +181,7 @@ const OWNED = {
   files: 'path',
   thread_values: 'key',
   events: 'id',
+  webhooks: 'id',
   deltas: 'id',
   stops: 'id',
   pending: 'id',

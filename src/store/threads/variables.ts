@@ -6,6 +6,7 @@ import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'
+import { rotateWebhookSecrets, webhookKeyIds } from '../webhooks/webhooks.js'
 import { findThread } from './threads.js'
 import type { Micros } from '../../protocol/time.js'
 
@@ -106,8 +107,8 @@ export async function assertSecretsOpen(store: Pick<Store, 'read'>, { keyIds }: 
     const query = db.selectFrom('variables').select('key_id').where('key_id', 'is not', null)
     return (keyIds.length === 0 ? query : query.where('key_id', 'not in', keyIds)).limit(1).executeTakeFirst()
   })
-  const ofCalls = await store.read(remoteKeyIds)
-  const missing = sealed?.key_id ?? [...ofCalls].find((keyId) => !keyIds.includes(keyId))
+  const others = [...(await store.read(remoteKeyIds)), ...(await store.read(webhookKeyIds))]
+  const missing = sealed?.key_id ?? others.find((keyId) => !keyIds.includes(keyId))
   if (missing === undefined) return
   const came = keyIds.length === 0 ? 'no key' : `the keys ${keyIds.join(', ')}`
   throw new ConfigError([
@@ -124,7 +125,9 @@ const BATCH = 200
  * @throws StoreError `no_key`
  */
 export async function rotateSecrets(store: Store): Promise<number> {
-  return (await rotateVariables(store)) + (await rotateRemoteSecrets(store))
+  return (
+    (await rotateVariables(store)) + (await rotateRemoteSecrets(store)) + (await rotateWebhookSecrets(store))
+  )
 }
 
 async function rotateVariables(store: Store): Promise<number> {
