@@ -17,9 +17,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import { ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/errors.js'
+import { ThreadConflictError, ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/errors.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Reader } from '../../store/store.js'
+import { isArchived } from '../../store/threads/sessions.js'
 import { findThread } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { createRedactor } from '../variables/redactor.js'
@@ -171,8 +172,10 @@ async function commit(
 async function assertOpen(db: Reader, threadId: string): Promise<void> {
   const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
-  if (thread.closed_at === null && thread.terminate_requested_at === null) return
-  throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
+  if (thread.closed_at !== null || thread.terminate_requested_at !== null)
+    throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
+  const problem = 'Expected a thread of a session that is not archived, got one that is: unarchive it first.'
+  if (await isArchived(db, thread)) throw new ThreadConflictError(threadId, { problem })
 }
 
 /** Finds the target thread, starting from the endpoint's own thread; null if there is none. */

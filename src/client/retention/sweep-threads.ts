@@ -37,7 +37,8 @@ export interface SweepThreads {
   readonly archivedFor?: Duration
   /**
    * Ends sessions without any activity for longer than this, such as "24h": they become `abandoned`, unless they have completed or failed. One of which something runs, waits to
-   * run or is scheduled, with a request that ends by itself later, or that a person has taken over, is left alone. @default none
+   * run or is scheduled, with a request that ends by itself later, or that a person has taken over, is left alone. Alone it deletes
+   * nothing. @default none
    */
   readonly inactiveFor?: Duration
   /** The time of the sweep, in milliseconds since 1970. @default now */
@@ -90,19 +91,30 @@ export async function sweepThreads(
   ]
   const swept: Deletion['swept'] = { trees: 0, threads: 0, kept: [], failed: [...idle.failed] }
   for (const trees of deletions) await deleteTrees(context, { trees, dryRun, swept })
+  const kept = before.closed ?? before.archived
+  const rest = kept === null ? NOTHING : await sweepRest(store, { before: kept, dryRun })
+  return { ...swept, ended: idle.ended, ...rest }
+}
+
+type Rest = Pick<SweptThreads, 'blobs' | 'errors' | 'plans' | 'charges'>
+
+const NOTHING: Rest = { blobs: 0, errors: 0, plans: 0, charges: 0 }
+
+/** Deletes what no thread uses any more, which looks at all of it: not where only sessions are ended. */
+async function sweepRest(
+  store: Store,
+  sweep: { readonly before: Millis; readonly dryRun: boolean },
+): Promise<Rest> {
+  const { dryRun } = sweep
   // Counters, and no content: they are neither counted nor kept.
   if (!dryRun) {
     await sweepRateWindows(store)
     await sweepBusySessions(store)
   }
-  const kept = before.closed ?? before.archived
-  const sweep = kept === null ? null : { before: kept, dryRun }
   return {
-    ...swept,
-    ended: idle.ended,
     blobs: await sweepBlobs(store, { before: Date.now() - LIMITS.blobGrace, dryRun }),
-    errors: sweep === null ? 0 : await sweepErrors(store, sweep),
-    plans: sweep === null ? 0 : await sweepPlans(store, sweep),
+    errors: await sweepErrors(store, sweep),
+    plans: await sweepPlans(store, sweep),
     charges: dryRun ? 0 : await endOldCharges(store, null),
   }
 }
