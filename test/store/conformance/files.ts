@@ -5,6 +5,7 @@ import {
   copyFile,
   fileStats,
   findFiles,
+  listChangedFiles,
   makeFolder,
   putFile,
   removeFile,
@@ -32,6 +33,21 @@ const attach = (store: Store, name: string) =>
   })
 
 export function fileConformance(withStore: WithStore): void {
+  test(
+    'files are listed by their last change, without folders',
+    withStore(async (store) => {
+      await put(store, '/a/old.txt', { now: NOW })
+      await put(store, '/b/new.txt', { now: NOW + 2 })
+      await put(store, '/a/old.txt', { now: NOW + 3 })
+      await put(store, '/c.txt', { now: NOW + 1 })
+      const changed = await store.read((db) => listChangedFiles(db, 't', 2))
+      expect(changed.map(({ path, blob }) => [path, blob])).toEqual([
+        ['/a/old.txt', DIGEST],
+        ['/b/new.txt', DIGEST],
+      ])
+    }),
+  )
+
   test(
     'a file is written, replaced, read and removed',
     withStore(async (store) => {
