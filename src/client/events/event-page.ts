@@ -59,18 +59,16 @@ interface ReadEventPage {
  * the deltas: they may create the message of a delta, or begin another attempt at it. @throws ThreadNotFoundError
  */
 export async function readEventPage(db: Reader, read: ReadEventPage): Promise<EventPage> {
-  const { threadId, sequence, delta, bare } = read
-  const limit = bare ?? PAGE
+  const { threadId, sequence, delta } = read
+  const limit = read.bare ?? PAGE
+  const joining = read.bare === undefined ? db : null
   const deltas = delta === null ? [] : await readDeltas(db, threadId, delta)
   const progress = await threadProgress(db, threadId)
   if (progress === null) throw new ThreadNotFoundError(threadId)
   const { lastSequence, closed } = progress
   const stored = lastSequence > sequence ? await readEvents(db, { threadId, after: sequence, limit }) : []
   const events: JoinedFact[] = []
-  for (const event of stored) {
-    const joined = bare === undefined ? await joinedBy(db, threadId, event) : {}
-    events.push(joinEvent(threadId, event, joined))
-  }
+  for (const event of stored) events.push(await joinEvent(joining, threadId, event))
   return {
     events,
     deltas,
@@ -97,9 +95,9 @@ const SCHEMA_VERSION = 1
 
 /**
  * Turns a row of the log into an entry of the event table: the wire boundary of events. The log holds ids and small facts
- * only, and the content of an event is joined from other tables of the store.
+ * only, and the content of an event is joined from other tables of the store, unless there is no reader of them.
  */
-function joinEvent(threadId: string, event: StoredEvent, fields: object): JoinedFact {
+async function joinEvent(db: Reader | null, threadId: string, event: StoredEvent): Promise<JoinedFact> {
   const { type, sequence, at, scope, payload } = event
   const joined = {
     ...scope,
@@ -109,7 +107,7 @@ function joinEvent(threadId: string, event: StoredEvent, fields: object): Joined
     timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
     threadId,
-    payload: { ...payload, ...fields },
+    payload: { ...payload, ...(db !== null && isJoined(type) && (await JOINS[type](db, threadId, event))) },
   }
   // A writer made the row from a `Fact`. A type or field that a newer version wrote is delivered unchanged.
   return joined as JoinedFact
@@ -155,10 +153,6 @@ const JOINS: { readonly [Type in JoinedType]: Join<Type> } = {
   'subagent.completed': joinChild,
   'subagent.failed': joinChild,
   'subagent.closed': joinChild,
-}
-
-async function joinedBy(db: Reader, threadId: string, event: StoredEvent): Promise<object> {
-  return isJoined(event.type) ? JOINS[event.type](db, threadId, event) : {}
 }
 
 function isJoined(type: string): type is JoinedType {
