@@ -230,7 +230,10 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
   boundaries(options?: BoundariesOptions): Promise<readonly ContextBoundary[]>
   /** The files that it has changed last, with their versions. @throws ThreadNotFoundError */
   artifacts(options?: ArtifactsOptions): Promise<ThreadArtifacts>
-  /** What is wrong with it: findings of `doctor`, failures, waits; what cannot be known says so. @throws ThreadNotFoundError */
+  /**
+   * What is wrong with it: findings of `doctor`, failures, waits; what cannot be known says so. It asks Temporal, for some seconds at
+   * most. @throws ThreadNotFoundError
+   */
   diagnostics(): Promise<ThreadDiagnostics>
   /** All of it in one bounded answer: state, turn, requests, queue, diagnostics, files, routing, permissions. @throws ThreadNotFoundError */
   readModel(): Promise<ThreadReadModel>

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely'
 import type { Micros } from '../protocol/time.js'
 import type { SessionColumns } from './threads/session-state.js'
 import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
+import type { BusySessionsTable, RateWindowsTable } from './limits/tables.js'
 import type { CommandsTable } from './threads/tables.js'
 import type { WebhooksTable } from './webhooks/tables.js'
 
@@ -469,29 +470,6 @@ interface OwnerPermissionsTable {
   /** JSON of `Permissions`. */
   permissions: string
   updated_at: Micros
-}
-
-/** What an account or a session has used in the last minute. */
-interface RateWindowsTable {
-  /** Empty: threads without an account. */
-  account: string
-  /** `RateLimitName`. */
-  kind: string
-  /** The root thread; empty: all sessions of the account. */
-  session: string
-  /** JSON of `SecondCounts`. */
-  counts: string
-  updated_at: Micros
-}
-
-/** Sessions that hold a place among those that an account may have at once; one that has come to rest may still have its row. */
-interface BusySessionsTable {
-  account: string
-  /** The root thread. */
-  thread_id: string
-  /** Requests under way that will make it busy, or have done so. */
-  entering: number
-  entered_at: Micros
 }
 
 /** The highest value of 32-bit integer columns: PostgreSQL refuses to compare them with a larger number. */

@@ -103,7 +103,8 @@ function envelopeOf(
   // What belongs to no run belongs to no turn, but for the turn that it is about.
   const turnId = draft.turnId ?? (runId === undefined ? undefined : current)
   const actionId = textOf(payloadOf(event)['requestId'])
-  const { runtimeId, sessionId } = subject
+  const { sessionId } = subject
+  const runtimeId = event.runtimeId ?? subject.runtimeId
   return {
     ...{ type, eventId: viewedId(event, index), timestamp, schemaVersion: AGENT_RUNTIME_VERSION },
     ...(sequence !== undefined && { sequence }),

@@ -30,6 +30,7 @@ type Delta = Extract<ThreadEvent, { readonly sequence?: undefined }>
 /** An event as a view takes it: with or without a cursor, and with ids of a trace where telemetry has recorded them. */
 export type ViewedFact = (JoinedFact | Omit<Delta, 'cursor'>) & {
   readonly sessionId?: string
+  readonly runtimeId?: string
   readonly traceId?: string
   readonly spanId?: string
 }

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const DIST = join(PROJECT, 'dist')
-const DOORS = ['index', 'client/index', 'server/index', 'testing/index', 'worker/index']
+const DOORS = ['index', 'client/index', 'server/index', 'testing/index', 'views/index', 'worker/index']
 /** A file by itself, which browsers can load. */
 const FOLD = 'fold/index.js'
 const COMMAND = 'cli/everthread.js'
@@ -55,6 +55,13 @@ test('the door of the fold of events loads nothing', async () => {
 test('AR-W.1 the door of definitions loads no server, database, provider or interface', async () => {
   const { packages } = await loaded(join(PROJECT, 'src/index.ts'))
   expect(packages).toEqual(['zod'])
+})
+
+test('the door of views loads no package and no module of Node, so that a browser can', async () => {
+  const { packages } = await loaded(join(PROJECT, 'src/views/index.ts'))
+  expect(packages).toEqual([])
+  const built = [...reachedFrom(['views/index.js'])].map((file) => readFileSync(join(DIST, file), 'utf8'))
+  expect(built.filter((code) => /from "node:|process\.|Buffer/.test(code))).toEqual([])
 })
 
 test('AR-W.3 AR-S2.2 no provider, connector, interface or telemetry backend is a dependency', () => {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 import type { ThreadHandle } from '../../src/client/index.js'
+import { koreEvent } from '../../src/server/view-schemas.js'
 import type { ViewName } from '../../src/views/views.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
 import { approve, calls, done, order } from '../support/kinds-replies.js'
@@ -71,6 +72,7 @@ threeModes({ registry: viewsDesk, models, tools }, (mode) => {
     if (RECORD !== undefined && mode.mode === 'default cache')
       writeFileSync(RECORD, `${JSON.stringify(await factsOf(thread), null, 1)}\n`)
     const events = await viewed('kp')
+    for (const event of events) koreEvent.parse(event)
     expect(new Set(events.map(({ type }) => type))).toEqual(
       new Set([
         ...['llm_call', 'tool_call', 'tool_result', 'decision', 'handoff', 'state_change'],

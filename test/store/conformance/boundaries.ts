@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { insertBoundary, lastBoundary } from '../../../src/store/messages/context-boundaries.js'
+import {
+  insertBoundary,
+  lastBoundary,
+  listBoundaries,
+} from '../../../src/store/messages/context-boundaries.js'
 import type { NewBoundary } from '../../../src/store/messages/context-boundaries.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
@@ -35,6 +39,23 @@ export function boundaryConformance(withStore: WithStore): void {
         operation: 'model_1_1',
         detail: { opening: 1, clipped: null, dropped: 18, cuts: 0 },
       })
+    }),
+  )
+
+  test(
+    'the boundaries of both sides are listed, the newest first',
+    withStore(async (store) => {
+      await makeThread(store, 't')
+      await store.write(async (tx) => {
+        await insertBoundary(tx, boundary(10))
+        await insertBoundary(tx, { ...boundary(30), side: 'b' })
+        await insertBoundary(tx, boundary(20))
+      })
+      const listed = await store.read((db) => listBoundaries(db, 't', 2))
+      expect(listed).toMatchObject([
+        { side: 'a', position: 20, tokensBefore: 900, tokensAfter: 400, createdAt: NOW },
+        { side: 'b', position: 30, detail: { dropped: 28 } },
+      ])
     }),
   )
 

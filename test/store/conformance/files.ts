@@ -5,6 +5,7 @@ import {
   copyFile,
   fileStats,
   findFiles,
+  listChangedFiles,
   makeFolder,
   putFile,
   removeFile,
@@ -59,6 +60,21 @@ export function fileConformance(withStore: WithStore): void {
       ])
       const copied = { path: '/b.txt', change: 'created', size: 3, version: other.slice(0, 16) }
       expect((await read('child')).map(({ payload }) => payload)).toEqual([copied])
+    }),
+  )
+
+  test(
+    'files are listed by their last change, without folders',
+    withStore(async (store) => {
+      await put(store, '/a/old.txt', { now: NOW })
+      await put(store, '/b/new.txt', { now: NOW + 2 })
+      await put(store, '/a/old.txt', { now: NOW + 3 })
+      await put(store, '/c.txt', { now: NOW + 1 })
+      const changed = await store.read((db) => listChangedFiles(db, 't', 2))
+      expect(changed.map(({ path, blob }) => [path, blob])).toEqual([
+        ['/a/old.txt', DIGEST],
+        ['/b/new.txt', DIGEST],
+      ])
     }),
   )
 

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.js'
-import { openThreadsBelow, threadsFrom } from '../../../src/store/threads/thread-tree.js'
+import {
+  listRegisteredChildren,
+  openThreadsBelow,
+  threadsFrom,
+} from '../../../src/store/threads/thread-tree.js'
 import { listThreads, updateThread } from '../../../src/store/threads/threads.js'
 import { addChildRows } from '../../support/child-rows.js'
 import { makeThread, NOW } from './with-store.js'
@@ -38,6 +42,29 @@ export function threadTreeConformance(withStore: WithStore): void {
         ['grandchild', 'grandchild'],
       ])
       expect(await store.read((db) => threadsFrom(db, 'nobody'))).toEqual([])
+    }),
+  )
+
+  test(
+    'the children of a thread are in pages by age, of both kinds',
+    withStore(async (store) => {
+      for (const [index, id] of ['d', 'c', 'b', 'a'].entries())
+        await addChildRows(store, {
+          ...{ id, parent: 'root', root: 'root', createdAt: NOW + index },
+          entry: { resumable: index % 2 === 0 },
+        })
+      const page = (limit: number, after?: { readonly createdAt: number; readonly reference: string }) =>
+        store.read((db) =>
+          listRegisteredChildren(db, {
+            parentThreadId: 'root',
+            limit,
+            ...(after !== undefined && { after }),
+          }),
+        )
+      const first = await page(3)
+      expect(first.map(({ reference }) => reference)).toEqual(['d', 'c', 'b'])
+      expect((await page(3, first[0])).map(({ reference }) => reference)).toEqual(['c', 'b', 'a'])
+      expect((await page(3, first[2])).map(({ reference }) => reference)).toEqual(['a'])
     }),
   )
 
