@@ -52,6 +52,7 @@ const LATER = [
   'read-models',
   'queue',
   'webhooks',
+  'browsers',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]

@@ -7,7 +7,7 @@ import { ProblemError } from './error-response.js'
 import { key } from './schemas.js'
 import type { ServerContext, ThreadContext } from './server-context.js'
 
-const KEY_HEADER = 'idempotency-key'
+export const KEY_HEADER = 'idempotency-key'
 
 /** The headers of a route that changes something. */
 export const keyHeader = z.object({ [KEY_HEADER]: key.optional() })

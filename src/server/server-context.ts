@@ -3,12 +3,25 @@ import type { Context } from 'hono'
 import type { ThreadClient } from '../client/thread-client.js'
 import type { Caller as PolicyCaller } from '../policy/approval.js'
 
+/** `read`: to look at the thread and those below it. `write`: to talk to it, too. */
+export type TokenAccess = 'read' | 'write'
+
+/** What a token of one thread opens. */
+interface ThreadAccess {
+  readonly threadId: string
+  readonly access: TokenAccess
+  /** Seconds since 1970. */
+  readonly expiresAt: number
+}
+
 /** The authenticated caller of a request. */
 export interface Caller extends PolicyCaller {
   /** The account whose threads it may see; null: an operator, who may see all threads. */
   readonly account: string | null
   /** Names the counter of its rate limit; never the token itself. */
   readonly rateKey: string
+  /** Set for a token of one thread: it opens that alone. */
+  readonly thread?: ThreadAccess
 }
 
 /** The values that middleware keeps with each request. */

@@ -35,6 +35,7 @@ import { addWebhooksRoutes } from './routes/webhooks-routes.js'
 import { addToolCallRoutes } from './routes/tool-call-routes.js'
 import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
+import { addTokenRoutes, allowOrigins, guardThreadTokens } from './thread-tokens.js'
 import { authenticateCallers } from './tokens.js'
 import type { Authentication } from './tokens.js'
 
@@ -62,6 +63,11 @@ export interface ThreadAppOptions extends Authentication {
    * @default 1 MB
    */
   readonly requestBytes?: number
+  /**
+   * The origins of web pages, such as `https://shop.example`, that may call from a browser (CORS).
+   * @default none but the server's own
+   */
+  readonly origins?: readonly string[]
   /** Routes of your own for each thread, below `/threads/{threadId}/api/`. */
   readonly endpoints?: ThreadEndpoints
   /** Workers in other languages, for tools of `defineRemoteTool`. @default none, and no routes for them */
@@ -113,12 +119,15 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   if (options.page !== false) addPageRoutes(app, options.page ?? {})
   // These routes check tokens of workers and of calls themselves.
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
+  if (options.origins !== undefined) app.use(allowOrigins(options.origins))
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use(limitRequests)
+  app.use(guardThreadTokens(server))
   app.use('/threads/:threadId/*', guardThreads(server, 'threadId'))
   app.use('/sessions/:sessionId/*', guardThreads(server, 'sessionId'))
   app.use(limitBodies(server))
+  if (options.threadTokens !== undefined) addTokenRoutes(app, server, options.threadTokens)
   addAgentsRoutes(app, server)
   addThreadsRoutes(app, server)
   addSessionsRoutes(app, server)

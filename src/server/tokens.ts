@@ -6,6 +6,8 @@ import { ConfigError } from '../protocol/errors.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { unauthorizedError } from './error-response.js'
 import type { Caller, ServerEnv } from './server-context.js'
+import { callerOfThreadToken, checkKeys, tokenOfQuery } from './thread-tokens.js'
+import type { ThreadTokenOptions } from './thread-tokens.js'
 
 /** A token that callers send as `Authorization: Bearer …`, and the account whose threads it may see. */
 export interface Token extends TokenOwner {
@@ -106,13 +108,23 @@ export interface Authentication {
    * of all accounts. `user` and `roles` say who answers approvals.
    */
   readonly authenticate?: (request: Request) => Promise<PolicyCaller | null>
+  /**
+   * Lets `POST /threads/{threadId}/tokens` sign short-lived tokens of one thread, for browsers.
+   * @default none, and no such route
+   */
+  readonly threadTokens?: ThreadTokenOptions
 }
 
 /** Refuses unknown callers with 401, and keeps known ones with their request. @throws ConfigError */
-export function authenticateCallers({ tokens, authenticate }: Authentication): MiddlewareHandler<ServerEnv> {
+export function authenticateCallers({
+  tokens,
+  authenticate,
+  threadTokens,
+}: Authentication): MiddlewareHandler<ServerEnv> {
   if ((tokens === undefined) === (authenticate === undefined))
     throw new ConfigError(['Expected one of "tokens" and "authenticate", got both or neither.'])
-  const find = authenticate === undefined ? findByToken(tokens ?? []) : findByRule(authenticate)
+  const plain = authenticate === undefined ? findByToken(tokens ?? []) : findByRule(authenticate)
+  const find = threadTokens === undefined ? plain : findByThreadToken(threadTokens, plain)
   return async (context, next) => {
     const caller = await find(context.req.raw)
     if (caller === null) throw unauthorizedError()
@@ -128,6 +140,17 @@ function findByToken(tokens: readonly Token[]): Find {
   return async (request) => {
     const token = bearerToken(request.headers.get('authorization'))
     return token === undefined ? null : callerOf(token)
+  }
+}
+
+function findByThreadToken(options: ThreadTokenOptions, others: Find): Find {
+  checkKeys(options)
+  return async (request) => {
+    const header = bearerToken(request.headers.get('authorization'))
+    const token = header ?? tokenOfQuery(request)
+    const caller = token === undefined ? null : await callerOfThreadToken(token, options)
+    // An address is no place for a token that lives longer.
+    return caller ?? (header === undefined && token !== undefined ? null : others(request))
   }
 }
 

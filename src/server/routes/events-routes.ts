@@ -15,6 +15,7 @@ import { VIEW_SCHEMAS } from '../view-schemas.js'
 import { logBrokenAnswer } from '../request-log.js'
 import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
+import { millisecondsLeft, queryToken } from '../thread-tokens.js'
 
 const after = z.string().max(2200).optional()
 
@@ -53,6 +54,7 @@ const follow = createRoute({
   request: {
     params: threadParams,
     query: z.strictObject({
+      ...queryToken,
       after: after.openapi({
         description: 'The `cursor` of an event, or a sequence: events come from the next one on.',
       }),
@@ -107,7 +109,8 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
     const end = new AbortController()
-    const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longestStream)])
+    const longest = Math.min(longestStream, millisecondsLeft(context.get('caller')))
+    const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longest)])
     const options = { ...(after !== undefined && { after }), follow: follows, tree, signal }
     const thread = client.get(threadId)
     const read = (begins: boolean): AsyncIterator<Frame, void> =>

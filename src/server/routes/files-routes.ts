@@ -7,6 +7,7 @@ import { logBrokenAnswer } from '../request-log.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
 import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
+import { queryToken } from '../thread-tokens.js'
 
 const shared = { tags: ['files'], security }
 
@@ -48,7 +49,8 @@ const download = createRoute({
   operationId: 'downloadFile',
   summary: 'The bytes of a file, or one range of them; always as a download, whatever type it has.',
   request: {
-    ...request,
+    params: threadParams,
+    query: z.strictObject({ ...queryToken, path }),
     headers: z.object({
       range: z.string().optional().openapi({ description: 'bytes=0-99, bytes=100-, bytes=-100; one range.' }),
       'if-range': z
