@@ -3,6 +3,7 @@ import { fact } from '../../protocol/facts.js'
 import { SIGNALS } from '../../protocol/messages.js'
 import type { SetEnv } from '../../protocol/messages.js'
 import { appendEvents } from '../../store/events.js'
+import { digestOf } from '../../store/digest.js'
 import type { SecretBox } from '../../store/secret-box.js'
 import type { Writer } from '../../store/store.js'
 import { putVariable } from '../../store/threads/variables.js'
@@ -33,7 +34,7 @@ export async function setVariables(
   const input: SetEnv = { names }
   // No digest of a secret is stored that could be compared with guesses.
   const place = { threadId, name: 'setEnv' }
-  const print = secrets.fingerprint(JSON.stringify(Object.entries(values).toSorted()), place)
+  const print = secrets.fingerprint(digestOf(values), place)
   await carryOut(context, {
     ...{ threadId, name: 'setEnv', content: print },
     store: async (tx) => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { CreateTableBuilder, Expression, Kysely } from 'kysely'
+import type { CreateIndexBuilder, CreateTableBuilder, Expression, Kysely } from 'kysely'
 import { BUDGET_TABLES } from '../budgets/tables.js'
 import { WEBHOOK_COLUMNS, WEBHOOK_INDEXES } from '../webhooks/tables.js'
 
@@ -392,12 +392,20 @@ export async function createFirstSchema(db: SchemaChanger): Promise<void> {
 }
 
 async function createIndexes(db: SchemaChanger): Promise<void> {
-  const index = (name: string, table: string, columns: readonly string[]) =>
+  const index: MakeIndex = (name, table, columns) =>
     db.schema
       .createIndex(name)
       .on(table)
       .columns([...columns])
-  const all = [
+  for (const builder of [...indexesOfThreads(index), ...indexesOfContent(index, db.kind)])
+    await builder.execute()
+}
+
+type MakeIndex = (name: string, table: string, columns: readonly string[]) => CreateIndexBuilder<string>
+
+/** Of threads and what they start. */
+function indexesOfThreads(index: MakeIndex) {
+  return [
     index('threads_by_activity', 'threads', ['last_activity_at', 'id']),
     index('threads_by_parent', 'threads', ['parent_thread_id', 'last_activity_at']),
     index('threads_by_root', 'threads', ['root_thread_id', 'last_activity_at']),
@@ -430,6 +438,12 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('tags_by_thread', 'thread_tags', ['thread_id']),
     // Each call reads the open children of its thread, which may have thousands of closed ones.
     index('children_by_kind', 'children', ['parent_thread_id', 'resumable', 'created_at', 'reference']),
+  ]
+}
+
+/** Of what threads hold. */
+function indexesOfContent(index: MakeIndex, kind: SchemaChanger['kind']) {
+  return [
     // T3: two deliveries can never share a place.
     index('messages_by_position', 'messages', ['thread_id', 'position']).unique(),
     index('tool_calls_open', 'tool_calls', ['thread_id']).where(of('status'), '=', 'open'),
@@ -453,11 +467,7 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     index('files_by_blob', 'files', ['blob']),
     index('events_by_thread', 'events', ['thread_id', 'sequence']).unique(),
     // Readers of a tree, in the order of `readAllEvents`.
-    index('events_by_root', 'events', [
-      'root_thread_id',
-      ...(db.kind === 'postgres' ? ['writer'] : []),
-      'id',
-    ]),
+    index('events_by_root', 'events', ['root_thread_id', ...(kind === 'postgres' ? ['writer'] : []), 'id']),
     ...WEBHOOK_INDEXES.map(({ name, columns }) => index(name, 'webhooks', columns)),
     index('deltas_by_thread', 'deltas', ['thread_id', 'id']),
     index('deltas_by_message', 'deltas', ['thread_id', 'message_id']),
@@ -466,7 +476,6 @@ async function createIndexes(db: SchemaChanger): Promise<void> {
     // The deletion of a thread deletes its errors.
     index('errors_by_thread', 'errors', ['thread_id']),
   ]
-  for (const builder of all) await builder.execute()
 }
 
 /** Kysely types the column of a condition by the schema, which a migration does not have. */
