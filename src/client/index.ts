@@ -15,7 +15,7 @@ export type { ListPending, PendingPage, ThreadRequest } from './lists/list-threa
 export type { ListThreads, ThreadCounts, ThreadSummary, ThreadsPage } from './lists/list-threads.js'
 export type { NewMessage } from './messages/send-message.js'
 export type { ToolCallRead } from './messages/read-call.js'
-export type { Cancelled, Stopped, StopOptions } from './messages/interrupt.js'
+export type { Cancelled, Stopped, StopOptions } from './messages/steer.js'
 export type { MessageEnd, MessageRead } from './messages/read-message.js'
 export type { OnNotice, ThreadNotice } from './client-context.js'
 export type { PageOptions } from './lists/list-threads.js'

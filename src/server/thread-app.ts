@@ -35,9 +35,9 @@ import { addWebhooksRoutes } from './routes/webhooks-routes.js'
 import { addToolCallRoutes } from './routes/tool-call-routes.js'
 import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
-import { addTokenRoutes, allowOrigins, guardThreadTokens } from './thread-tokens.js'
-import { authenticateCallers } from './tokens.js'
-import type { Authentication } from './tokens.js'
+import { addTokenRoutes, allowOrigins, guardThreadTokens } from './tokens/thread-tokens.js'
+import { authenticateCallers } from './tokens/tokens.js'
+import type { Authentication } from './tokens/tokens.js'
 
 /** The interval of a stream's heartbeats: proxies close a connection that is quiet for half a minute. */
 const EVENT_HEARTBEAT = 15_000

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { REASON_LENGTH } from '../../client/messages/interrupt.js'
+import { REASON_LENGTH } from '../../client/messages/steer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'

@@ -15,7 +15,7 @@ import { VIEW_SCHEMAS } from '../view-schemas.js'
 import { logBrokenAnswer } from '../request-log.js'
 import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { millisecondsLeft, queryToken } from '../thread-tokens.js'
+import { millisecondsLeft, queryToken } from '../tokens/thread-tokens.js'
 
 const after = z.string().max(2200).optional()
 

@@ -7,7 +7,7 @@ import { logBrokenAnswer } from '../request-log.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
 import { fileRecord, json, problem, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { queryToken } from '../thread-tokens.js'
+import { queryToken } from '../tokens/thread-tokens.js'
 
 const shared = { tags: ['files'], security }
 

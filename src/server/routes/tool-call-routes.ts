@@ -18,8 +18,8 @@ import { logBrokenAnswer } from '../request-log.js'
 import { json, jsonBody, microseconds, problem, refusals as always } from '../schemas.js'
 import { runContext } from '../thread-schemas.js'
 import type { ServerContext, ServerEnv, ThreadApp, ThreadContext } from '../server-context.js'
-import { bearerToken, createOwnerFinder, tokenDigest, tokenProblems } from '../tokens.js'
-import type { TokenOwner } from '../tokens.js'
+import { bearerToken, createOwnerFinder, tokenDigest, tokenProblems } from '../tokens/tokens.js'
+import type { TokenOwner } from '../tokens/tokens.js'
 
 /** How many verified tokens of calls are kept, at 64 bytes each: more calls are rarely in flight at a time. */
 const KNOWN_TOKENS = 10_000

@@ -1,5 +1,5 @@
 /**
- * What ends work: a stop of the run, the removal of what waits, and the cancellation of what was sent.
+ * What steers work: a stop of the run, the removal and promotion of what waits, and the cancellation of what was sent.
  * Owns: what a stop finds in the store, and the end of an item or message by its id.
  * Does not own: what a stop means for the thread (`thread/inbox.ts`), and the rows of the queue (`store/messages/queue.ts`).
  * Invariant: rows first (T2). What the answer says is what the store had: a run may end by itself before the stop reaches it.
@@ -18,7 +18,7 @@ import type { Stop } from '../../protocol/messages.js'
 import { nowMicros } from '../../protocol/time.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
-import { removeAllQueued, removeQueuedItem } from '../../store/messages/queue.js'
+import { queuedFate, removeAllQueued, removeQueuedItem } from '../../store/messages/queue.js'
 import type { Removal } from '../../store/messages/queue.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { findRun, updateRun } from '../../store/threads/runs.js'
@@ -27,7 +27,7 @@ import { RESPOND_PATIENCE } from '../answers/respond.js'
 import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { carryOut } from '../once.js'
-import { signalThread, updateWorkflow } from '../thread-workflow.js'
+import { lostThreadError, signalThread, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
 import { findMessageRead } from './read-message.js'
 import type { MessageEnd } from './read-message.js'
@@ -242,13 +242,47 @@ async function describeEnd(db: Reader, threadId: string, end: MessageEnd): Promi
   return `one whose run ended as ${run?.outcome ?? 'lost'} (${run?.reason ?? 'lost'})`
 }
 
+/**
+ * Moves an item before everything that waits. The workflow has the order of the queue, so it decides; the row only says why an item cannot
+ * be moved. @throws NotQueuedError, also for an item that a step is taking; NoWorkerError: nothing was moved
+ */
+export async function promoteQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
+  await carryOut(context, {
+    ...{ threadId, name: 'promote', content: id },
+    store: async (tx) => {
+      await requireOpenThread(tx, threadId)
+      const fate = await queuedFate(tx, threadId, id)
+      const inline = fate === 'unknown' && id.startsWith(OUR_IDS)
+      if (fate !== 'waiting' && !inline) throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[fate] })
+      return { inline, commandId: randomUUID() }
+    },
+    announce: async ({ inline, commandId }, repeated) => {
+      const answer = await updateWorkflow(context, threadId, {
+        name: UPDATES.promoteQueued,
+        // Each promotion is one of its own: other items may have been promoted since.
+        id: `${UPDATES.promoteQueued}:${commandId}`,
+        input: { id, commandId },
+        patience: RESPOND_PATIENCE,
+      })
+      if (answer === 'silent') throw await noAnswerError(context, threadId, 'promotion')
+      if (answer === 'gone') {
+        const store = await context.store()
+        await store.read((db) => requireOpenThread(db, threadId))
+        throw lostThreadError(threadId)
+      }
+      if (answer !== 'accepted' && !repeated)
+        throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[inline ? 'unknown' : 'begun'] })
+    },
+  })
+}
+
 interface Reason {
   readonly reason: string
   readonly delivered: boolean
 }
 
 /** Why an item of the queue cannot be taken back or moved. */
-export const NOT_QUEUED: Readonly<Record<Exclude<Removal, 'removed'>, Reason>> = {
+const NOT_QUEUED: Readonly<Record<Exclude<Removal, 'removed'>, Reason>> = {
   before: { reason: 'one that was removed', delivered: false },
   begun: { reason: 'one that is delivered, or has ended', delivered: true },
   owed: { reason: "a subagent's message", delivered: false },

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
-import { rolesProblem } from '../policy/approval.js'
-import type { Caller as PolicyCaller } from '../policy/approval.js'
-import { ConfigError } from '../protocol/errors.js'
-import { withoutUndefined } from '../protocol/values.js'
-import { unauthorizedError } from './error-response.js'
-import type { Caller, ServerEnv } from './server-context.js'
-import { callerOfThreadToken, checkKeys, tokenOfQuery } from './thread-tokens.js'
+import { rolesProblem } from '../../policy/approval.js'
+import type { Caller as PolicyCaller } from '../../policy/approval.js'
+import { ConfigError } from '../../protocol/errors.js'
+import { withoutUndefined } from '../../protocol/values.js'
+import { unauthorizedError } from '../error-response.js'
+import type { Caller, ServerEnv } from '../server-context.js'
+import { createThreadTokenFinder } from './thread-tokens.js'
 import type { ThreadTokenOptions } from './thread-tokens.js'
 
 /** A token that callers send as `Authorization: Bearer …`, and the account whose threads it may see. */
@@ -144,13 +144,10 @@ function findByToken(tokens: readonly Token[]): Find {
 }
 
 function findByThreadToken(options: ThreadTokenOptions, others: Find): Find {
-  checkKeys(options)
+  const find = createThreadTokenFinder(options)
   return async (request) => {
     const header = bearerToken(request.headers.get('authorization'))
-    const token = header ?? tokenOfQuery(request)
-    const caller = token === undefined ? null : await callerOfThreadToken(token, options)
-    // An address is no place for a token that lives longer.
-    return caller ?? (header === undefined && token !== undefined ? null : others(request))
+    return (await find(request, header)) ?? others(request)
   }
 }
 

@@ -10,13 +10,13 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { sign, verify } from 'hono/jwt'
-import { ConfigError } from '../protocol/errors.js'
-import { LIMITS } from '../protocol/limits.js'
-import { isObject, withoutUndefined } from '../protocol/values.js'
-import { ProblemError, unauthorizedError } from './error-response.js'
-import { KEY_HEADER } from './keyed-id.js'
-import { json, jsonBody, problem, security, threadParams, writeRefusals } from './schemas.js'
-import type { Caller, ServerContext, ServerEnv, ThreadApp, TokenAccess } from './server-context.js'
+import { ConfigError } from '../../protocol/errors.js'
+import { LIMITS } from '../../protocol/limits.js'
+import { isObject, withoutUndefined } from '../../protocol/values.js'
+import { ProblemError, unauthorizedError } from '../error-response.js'
+import { KEY_HEADER } from '../keyed-id.js'
+import { json, jsonBody, problem, security, threadParams, writeRefusals } from '../schemas.js'
+import type { Caller, ServerContext, ServerEnv, ThreadApp, TokenAccess } from '../server-context.js'
 
 /** Signs and checks tokens of threads. */
 export interface ThreadTokenOptions {
@@ -71,7 +71,7 @@ function neededAccess(route: string): TokenAccess | null {
 }
 
 /** @throws ConfigError for keys that are too short, or none */
-export function checkKeys({ keys }: ThreadTokenOptions): void {
+function checkKeys({ keys }: ThreadTokenOptions): void {
   const bad = keys.filter((key) => typeof key !== 'string' || key.length < SHORTEST_KEY)
   const problems = [
     ...(keys.length === 0 ? ['Expected "threadTokens.keys" to hold a secret, got none.'] : []),
@@ -83,11 +83,27 @@ export function checkKeys({ keys }: ThreadTokenOptions): void {
   if (problems.length > 0) throw new ConfigError(problems)
 }
 
-/** Reads the token of a request, if it is one of a thread: null for another token. @throws ProblemError 401 for one that is wrong or over */
-export async function callerOfThreadToken(
-  token: string,
-  { keys }: ThreadTokenOptions,
-): Promise<Caller | null> {
+/**
+ * Finds the caller of a request by the token in its header, or in its address where no header can be sent; null if that is the token of
+ * an account, or none is there. @throws ConfigError for its keys; ProblemError 401 for a token that is wrong, over, or in the wrong place
+ */
+export function createThreadTokenFinder(
+  options: ThreadTokenOptions,
+): (request: Request, header: string | undefined) => Promise<Caller | null> {
+  checkKeys(options)
+  return async (request, header) => {
+    if (header !== undefined) return readToken(header, options)
+    const token = tokenOfQuery(request)
+    if (token === undefined) return null
+    const caller = await readToken(token, options)
+    // An address is no place for a token that lives longer.
+    if (caller === null) throw refusedToken()
+    return caller
+  }
+}
+
+/** Null for a token of another kind. */
+async function readToken(token: string, { keys }: ThreadTokenOptions): Promise<Caller | null> {
   // The other tokens may have dots, but no two of them between JSON in base64.
   if (!/^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/.test(token)) return null
   for (const key of keys) {
@@ -95,7 +111,11 @@ export async function callerOfThreadToken(
     const caller = claims === null ? null : callerOf(claims)
     if (caller !== null) return caller
   }
-  throw unauthorizedError('a token of a thread that this server has signed and that is not over')
+  throw refusedToken()
+}
+
+function refusedToken(): ProblemError {
+  return unauthorizedError('a token of a thread that this server has signed and that is not over')
 }
 
 function callerOf(claims: unknown): Caller | null {
@@ -117,7 +137,7 @@ function isRoles(value: unknown): value is readonly string[] {
 }
 
 /** The token in the address of a request that cannot have a header. */
-export function tokenOfQuery(request: Request): string | undefined {
+function tokenOfQuery(request: Request): string | undefined {
   const { pathname, searchParams } = new URL(request.url)
   const [, behind = ''] = /^\/threads\/[^/]+(\/.*)$/.exec(pathname) ?? []
   if (!BY_QUERY.has(`${request.method} ${behind}`)) return undefined

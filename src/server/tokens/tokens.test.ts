@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { ConfigError } from '../protocol/errors.js'
-import type { ServerEnv } from './server-context.js'
+import { ConfigError } from '../../protocol/errors.js'
+import type { ServerEnv } from '../server-context.js'
 import { authenticateCallers } from './tokens.js'
 import type { Authentication } from './tokens.js'
 
