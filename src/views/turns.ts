@@ -18,10 +18,20 @@ export type TurnOutcome = RunOutcome | 'removed' | 'rejected' | 'refused'
 export interface TurnState {
   /** Turns that wait for a run, in the order of their submission. */
   readonly waiting: readonly string[]
+  /** Ids that the step which drains the queue has taken, of items of any kind. */
+  readonly taken: readonly string[]
+  /** The newest items whose fate is told: that they joined the queue may be told behind it, or again. */
+  readonly told: readonly Told[]
   /** Turns of the run that goes on, the newest last. */
   readonly running: readonly string[]
   /** True while a step drains the queue: messages that are created then were submitted. */
   readonly isDraining: boolean
+}
+
+interface Told {
+  readonly id: string
+  /** How it ended, before it was known as a turn; null: it is one, and nothing more is to say of its beginning. */
+  readonly outcome: TurnOutcome | null
 }
 
 export type TurnChange =
@@ -34,7 +44,7 @@ export type TurnChange =
       readonly reason: string
     }
 
-export const NO_TURNS: TurnState = { waiting: [], running: [], isDraining: false }
+export const NO_TURNS: TurnState = { waiting: [], taken: [], told: [], running: [], isDraining: false }
 
 /** The newest turn of the run that goes on. */
 export function currentTurn({ running }: TurnState): string | undefined {
@@ -53,7 +63,7 @@ export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
     case 'step.started':
       return [{ ...state, isDraining: true }, []]
     case 'step.phase':
-      return [{ ...state, isDraining: event.payload.phase === 1 }, []]
+      return event.payload.phase === 1 ? [{ ...state, isDraining: true }, []] : endDrain(state, false)
     case 'message.created':
       return state.isDraining || state.waiting.includes(event.messageId ?? '')
         ? startTurn(state, event.messageId ?? '')
@@ -71,18 +81,44 @@ export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
   }
 }
 
-/** Messages and reports are turns; a queued tool begins a run, which is one. */
-const SUBMITTED: ReadonlySet<string> = new Set(['message', 'report'])
+function applyQueue(state: TurnState, { added, taken, removed }: JsonObject): Applied {
+  let applied: Applied = [state, []]
+  for (const item of addedItems(added)) applied = then(applied, (next) => submit(next, item))
+  const [next, changes] = then(applied, (one) => endWaiting(one, textsOf(removed), 'removed'))
+  return [{ ...next, taken: [...next.taken, ...textsOf(taken)] }, changes]
+}
 
-function applyQueue(state: TurnState, { added, removed }: JsonObject): Applied {
-  const submitted = addedItems(added).filter(({ id, kind }) => SUBMITTED.has(kind) && !isKnown(state, id))
-  const waiting = [...state.waiting, ...submitted.map(({ id }) => id)]
-  const [next, ended] = endWaiting({ ...state, waiting }, textsOf(removed), {
-    outcome: 'removed',
-    reason: 'removed',
-  })
-  const changes = submitted.map(({ id, kind }) => ({ kind: 'submitted', turnId: id, source: kind }) as const)
-  return [next, [...changes, ...ended]]
+function then([state, changes]: Applied, apply: (state: TurnState) => Applied): Applied {
+  const [next, more] = apply(state)
+  return [next, [...changes, ...more]]
+}
+
+/**
+ * A message that joins the queue. The report of a subagent is a turn once it is a message, under the id of that, and a queued tool
+ * begins a run, which is one.
+ */
+function submit(state: TurnState, { id, kind }: { readonly id: string; readonly kind: string }): Applied {
+  const outcome = state.told.find((one) => one.id === id)?.outcome
+  const isKnown = outcome === null || state.waiting.includes(id) || state.running.includes(id)
+  if (kind !== 'message' || isKnown) return [state, []]
+  const submitted = { kind: 'submitted', turnId: id, source: kind } as const
+  if (outcome === undefined) return [{ ...state, waiting: [...state.waiting, id] }, [submitted]]
+  const ended = { kind: 'ended', turnId: id, outcome, reason: outcome } as const
+  return [{ ...state, told: remember(state.told, [{ id, outcome: null }]) }, [submitted, ended]]
+}
+
+/** What a step took and did not put into the transcript was refused by a hook, or is no message. */
+function endDrain(state: TurnState, isDraining: boolean): Applied {
+  const [next, changes] = endWaiting({ ...state, taken: [] }, state.taken, 'refused')
+  return [{ ...next, isDraining }, changes]
+}
+
+/** The log tells of an item at most an activity late: more than a hundred are never missing. */
+const TOLD = 100
+
+function remember(told: readonly Told[], more: readonly Told[]): readonly Told[] {
+  if (more.length === 0) return told
+  return [...told.filter(({ id }) => !more.some((one) => one.id === id)), ...more].slice(-TOLD)
 }
 
 function addedItems(added: JsonValue | undefined): readonly { readonly id: string; readonly kind: string }[] {
@@ -92,10 +128,6 @@ function addedItems(added: JsonValue | undefined): readonly { readonly id: strin
     const [id, kind] = [textOf(item['id']), textOf(item['kind'])]
     return id === null || kind === null ? [] : [{ id, kind }]
   })
-}
-
-function isKnown({ waiting, running }: TurnState, id: string): boolean {
-  return waiting.includes(id) || running.includes(id)
 }
 
 function beginRun(state: TurnState, event: ViewedFact & { readonly type: 'run.started' }): Applied {
@@ -114,38 +146,47 @@ function startTurn(state: TurnState, turnId: string): Applied {
   if (state.running.includes(turnId)) return [state, []]
   const started = { kind: 'started', turnId } as const
   const running = [...state.running, turnId]
-  if (!state.waiting.includes(turnId))
-    return [{ ...state, running }, [{ kind: 'submitted', turnId, source: 'message' }, started]]
-  return [{ ...state, running, waiting: state.waiting.filter((id) => id !== turnId) }, [started]]
+  const isOther = (id: string): boolean => id !== turnId
+  const next = {
+    ...{ ...state, running, waiting: state.waiting.filter(isOther), taken: state.taken.filter(isOther) },
+    told: remember(state.told, [{ id: turnId, outcome: null }]),
+  }
+  if (state.waiting.includes(turnId)) return [next, [started]]
+  return [next, [{ kind: 'submitted', turnId, source: 'message' }, started]]
 }
 
 function endRun(state: TurnState, outcome: RunOutcome, reason: string): Applied {
+  const [drained, refused] = endDrain(state, false)
   const changes = state.running.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)
-  return [{ ...state, running: [], isDraining: false }, changes]
+  return [{ ...drained, running: [] }, [...refused, ...changes]]
 }
 
 /** A thread that closes rejects what waits; a run that did not end first has ended with it. */
 function endAll(state: TurnState, outcome: string): Applied {
   const [ended, changes] = endRun(state, outcome === 'completed' ? 'completed' : 'cancelled', outcome)
-  const [next, rejected] = endWaiting(ended, ended.waiting, { outcome: 'rejected', reason: outcome })
+  const [next, rejected] = endWaiting(ended, ended.waiting, 'rejected')
   return [next, [...changes, ...rejected]]
 }
 
-interface Ending {
-  readonly outcome: TurnOutcome
-  readonly reason: string
-}
+type Unstarted = Exclude<TurnOutcome, RunOutcome>
 
-function endWaiting(state: TurnState, ids: readonly string[], { outcome, reason }: Ending): Applied {
-  const ended = state.waiting.filter((id) => ids.includes(id))
-  const waiting = state.waiting.filter((id) => !ids.includes(id))
-  return [{ ...state, waiting }, ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)]
+/** Ends turns that no run has taken. Of an item that is not known yet the end is remembered: it may be no message. */
+function endWaiting(state: TurnState, ids: readonly string[], outcome: Unstarted): Applied {
+  const ended = ids.filter((id) => state.waiting.includes(id))
+  const known = new Set([...state.waiting, ...state.running, ...state.told.map(({ id }) => id)])
+  const told = [
+    ...ended.map((id) => ({ id, outcome: null })),
+    ...ids.filter((id) => !known.has(id)).map((id) => ({ id, outcome })),
+  ]
+  return [
+    { ...state, waiting: state.waiting.filter((id) => !ids.includes(id)), told: remember(state.told, told) },
+    ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason: outcome }) as const),
+  ]
 }
 
 /** A message that no run will take: `message.ended` says how it ended. */
 function endMessage(state: TurnState, event: ViewedFact): Applied {
   const end = textOf(payloadOf(event)['end'])
   if ((event.type as string) !== 'message.ended' || event.messageId === undefined) return [state, []]
-  const outcome = end === 'rejected' || end === 'refused' ? end : 'removed'
-  return endWaiting(state, [event.messageId], { outcome, reason: end ?? outcome })
+  return endWaiting(state, [event.messageId], end === 'rejected' || end === 'refused' ? end : 'removed')
 }
