@@ -123,8 +123,8 @@ function nestingProblems(events: readonly AgentRuntimeEvent[]): readonly string[
   return events.flatMap(({ type, stepId, runId, toolCallId, turnId, eventId }) => {
     if (type === 'run.started') started = false
     if (type === 'turn.started') started = true
-    // The report of a subagent, and the end of a request, may come from outside of a step.
-    const isFromOutside = /^(subagent|action|permission)\./.test(type)
+    // The report of a subagent, the end of a request, and that of a queued call come from outside of a step.
+    const isFromOutside = /^(subagent\.|action\.|permission\.|message\.ended$)/.test(type)
     return [
       ...(stepId !== undefined && runId === undefined ? [`${eventId} ${type} has a step and no run`] : []),
       ...(toolCallId !== undefined && stepId === undefined && !isFromOutside
