@@ -5,8 +5,7 @@
  *
  * An event that none of the eight is about is not shown. What was not measured is null, never zero.
  */
-import type { JsonValue } from '../protocol/values.js'
-import { globalRunId, payloadOf, textOf, viewedId } from './view.js'
+import { globalRunId, payloadOf, textOf, textsOf, viewedId } from './view.js'
 import type { View, ViewedFact, ViewSubject } from './view.js'
 
 /** What a trace event has beside the fields of its type. */
@@ -310,9 +309,4 @@ function setBy(event: ViewedFact): readonly Traced[] {
     return [{ type: 'state_change', variables: textsOf(names), change: 'set' }]
   if (type === 'runtime.error') return [errorOf('runtime', textOf(code) ?? type, textOf(errorId))]
   return []
-}
-
-/** The texts of a list in a payload. */
-function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }

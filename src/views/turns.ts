@@ -9,7 +9,7 @@
  */
 import type { RunOutcome } from '../protocol/status.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
-import { globalRunId, payloadOf, textOf } from './view.js'
+import { globalRunId, payloadOf, textOf, textsOf } from './view.js'
 import type { ViewedFact } from './view.js'
 
 /** How a turn ended: with its run, or before a run took it. */
@@ -18,12 +18,20 @@ export type TurnOutcome = RunOutcome | 'removed' | 'rejected' | 'refused'
 export interface TurnState {
   /** Turns that wait for a run, in the order of their submission. */
   readonly waiting: readonly string[]
+  /** Ids that the step which drains the queue has taken, of items of any kind. */
+  readonly taken: readonly string[]
+  /** The newest items whose fate is told: that they joined the queue may be told behind it, or again. */
+  readonly told: readonly Told[]
   /** Turns of the run that goes on, the newest last. */
   readonly running: readonly string[]
-  /** Messages that ended lately: what the workflow says of the queue may be stored after what a step or a caller did with it. */
-  readonly ended: readonly string[]
   /** True while a step drains the queue: messages that are created then were submitted. */
   readonly isDraining: boolean
+}
+
+interface Told {
+  readonly id: string
+  /** How it ended, before it was known as a turn; null: it is one, and nothing more is to say of its beginning. */
+  readonly outcome: TurnOutcome | null
 }
 
 export type TurnChange =
@@ -36,10 +44,7 @@ export type TurnChange =
       readonly reason: string
     }
 
-export const NO_TURNS: TurnState = { waiting: [], running: [], ended: [], isDraining: false }
-
-/** As many as a queue holds. */
-const REMEMBERED = 1_000
+export const NO_TURNS: TurnState = { waiting: [], taken: [], told: [], running: [], isDraining: false }
 
 /** The newest turn of the run that goes on. */
 export function currentTurn({ running }: TurnState): string | undefined {
@@ -58,7 +63,7 @@ export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
     case 'step.started':
       return [{ ...state, isDraining: true }, []]
     case 'step.phase':
-      return [{ ...state, isDraining: event.payload.phase === 1 }, []]
+      return event.payload.phase === 1 ? [{ ...state, isDraining: true }, []] : endDrain(state, false)
     case 'message.created':
       return state.isDraining || state.waiting.includes(event.messageId ?? '')
         ? startTurn(state, event.messageId ?? '')
@@ -76,14 +81,44 @@ export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
   }
 }
 
-/** Messages and reports are turns; a queued tool begins a run, which is one. */
-const SUBMITTED: ReadonlySet<string> = new Set(['message', 'report'])
+function applyQueue(state: TurnState, { added, taken, removed }: JsonObject): Applied {
+  let applied: Applied = [state, []]
+  for (const item of addedItems(added)) applied = then(applied, (next) => submit(next, item))
+  const [next, changes] = then(applied, (one) => endWaiting(one, textsOf(removed), 'removed'))
+  return [{ ...next, taken: [...next.taken, ...textsOf(taken)] }, changes]
+}
 
-function applyQueue(state: TurnState, { added }: JsonObject): Applied {
-  const submitted = addedItems(added).filter(({ id, kind }) => SUBMITTED.has(kind) && !isKnown(state, id))
-  const waiting = [...state.waiting, ...submitted.map(({ id }) => id)]
-  const changes = submitted.map(({ id, kind }) => ({ kind: 'submitted', turnId: id, source: kind }) as const)
-  return [{ ...state, waiting }, changes]
+function then([state, changes]: Applied, apply: (state: TurnState) => Applied): Applied {
+  const [next, more] = apply(state)
+  return [next, [...changes, ...more]]
+}
+
+/**
+ * A message that joins the queue. The report of a subagent is a turn once it is a message, under the id of that, and a queued tool
+ * begins a run, which is one.
+ */
+function submit(state: TurnState, { id, kind }: { readonly id: string; readonly kind: string }): Applied {
+  const outcome = state.told.find((one) => one.id === id)?.outcome
+  const isKnown = outcome === null || state.waiting.includes(id) || state.running.includes(id)
+  if (kind !== 'message' || isKnown) return [state, []]
+  const submitted = { kind: 'submitted', turnId: id, source: kind } as const
+  if (outcome === undefined) return [{ ...state, waiting: [...state.waiting, id] }, [submitted]]
+  const ended = { kind: 'ended', turnId: id, outcome, reason: outcome } as const
+  return [{ ...state, told: remember(state.told, [{ id, outcome: null }]) }, [submitted, ended]]
+}
+
+/** What a step took and did not put into the transcript was refused by a hook, or is no message. */
+function endDrain(state: TurnState, isDraining: boolean): Applied {
+  const [next, changes] = endWaiting({ ...state, taken: [] }, state.taken, 'refused')
+  return [{ ...next, isDraining }, changes]
+}
+
+/** The log tells of an item at most an activity late: more than a hundred are never missing. */
+const TOLD = 100
+
+function remember(told: readonly Told[], more: readonly Told[]): readonly Told[] {
+  if (more.length === 0) return told
+  return [...told.filter(({ id }) => !more.some((one) => one.id === id)), ...more].slice(-TOLD)
 }
 
 function addedItems(added: JsonValue | undefined): readonly { readonly id: string; readonly kind: string }[] {
@@ -93,14 +128,6 @@ function addedItems(added: JsonValue | undefined): readonly { readonly id: strin
     const [id, kind] = [textOf(item['id']), textOf(item['kind'])]
     return id === null || kind === null ? [] : [{ id, kind }]
   })
-}
-
-function isKnown({ waiting, running, ended }: TurnState, id: string): boolean {
-  return waiting.includes(id) || running.includes(id) || ended.includes(id)
-}
-
-function withEnded(state: TurnState, ids: readonly string[]): TurnState {
-  return { ...state, ended: [...state.ended, ...ids].slice(-REMEMBERED) }
 }
 
 function beginRun(state: TurnState, event: ViewedFact & { readonly type: 'run.started' }): Applied {
@@ -119,47 +146,47 @@ function startTurn(state: TurnState, turnId: string): Applied {
   if (state.running.includes(turnId)) return [state, []]
   const started = { kind: 'started', turnId } as const
   const running = [...state.running, turnId]
-  if (!state.waiting.includes(turnId))
-    return [{ ...state, running }, [{ kind: 'submitted', turnId, source: 'message' }, started]]
-  return [{ ...state, running, waiting: state.waiting.filter((id) => id !== turnId) }, [started]]
+  const isOther = (id: string): boolean => id !== turnId
+  const next = {
+    ...{ ...state, running, waiting: state.waiting.filter(isOther), taken: state.taken.filter(isOther) },
+    told: remember(state.told, [{ id: turnId, outcome: null }]),
+  }
+  if (state.waiting.includes(turnId)) return [next, [started]]
+  return [next, [{ kind: 'submitted', turnId, source: 'message' }, started]]
 }
 
 function endRun(state: TurnState, outcome: RunOutcome, reason: string): Applied {
+  const [drained, refused] = endDrain(state, false)
   const changes = state.running.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)
-  return [withEnded({ ...state, running: [], isDraining: false }, state.running), changes]
+  return [{ ...drained, running: [] }, [...refused, ...changes]]
 }
 
 /** A thread that closes rejects what waits; a run that did not end first has ended with it. */
 function endAll(state: TurnState, outcome: string): Applied {
   const [ended, changes] = endRun(state, outcome === 'completed' ? 'completed' : 'cancelled', outcome)
-  const [next, rejected] = endWaiting(ended, ended.waiting, { outcome: 'rejected', reason: outcome })
+  const [next, rejected] = endWaiting(ended, ended.waiting, 'rejected')
   return [next, [...changes, ...rejected]]
 }
 
-interface Ending {
-  readonly outcome: TurnOutcome
-  readonly reason: string
+type Unstarted = Exclude<TurnOutcome, RunOutcome>
+
+/** Ends turns that no run has taken. Of an item that is not known yet the end is remembered: it may be no message. */
+function endWaiting(state: TurnState, ids: readonly string[], outcome: Unstarted): Applied {
+  const ended = ids.filter((id) => state.waiting.includes(id))
+  const known = new Set([...state.waiting, ...state.running, ...state.told.map(({ id }) => id)])
+  const told = [
+    ...ended.map((id) => ({ id, outcome: null })),
+    ...ids.filter((id) => !known.has(id)).map((id) => ({ id, outcome })),
+  ]
+  return [
+    { ...state, waiting: state.waiting.filter((id) => !ids.includes(id)), told: remember(state.told, told) },
+    ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason: outcome }) as const),
+  ]
 }
 
-function endWaiting(state: TurnState, ids: readonly string[], { outcome, reason }: Ending): Applied {
-  const ended = state.waiting.filter((id) => ids.includes(id))
-  const waiting = state.waiting.filter((id) => !ids.includes(id))
-  const changes = ended.map((turnId) => ({ kind: 'ended', turnId, outcome, reason }) as const)
-  return [withEnded({ ...state, waiting }, ended), changes]
-}
-
-/** A message that no run will take, also before the log has said that it joined the queue: `message.ended` says how it ended. */
+/** A message that no run will take: `message.ended` says how it ended. */
 function endMessage(state: TurnState, event: ViewedFact): Applied {
-  // A queued tool is no turn: the run that it begins is one.
-  if (event.type !== 'message.ended' || event.messageId === undefined || event.toolCallId !== undefined)
-    return [state, []]
-  const { messageId: turnId, payload } = event
-  const outcome = UNDELIVERED.find((end) => end === payload.end) ?? 'removed'
-  if (state.ended.includes(turnId)) return [state, []]
-  const ending = { outcome, reason: payload.end }
-  if (state.waiting.includes(turnId)) return endWaiting(state, [turnId], ending)
-  const submitted = { kind: 'submitted', turnId, source: 'message' } as const
-  return [withEnded(state, [turnId]), [submitted, { kind: 'ended', turnId, ...ending }]]
+  const end = textOf(payloadOf(event)['end'])
+  if ((event.type as string) !== 'message.ended' || event.messageId === undefined) return [state, []]
+  return endWaiting(state, [event.messageId], end === 'rejected' || end === 'refused' ? end : 'removed')
 }
-
-const UNDELIVERED = ['rejected', 'refused', 'removed'] as const

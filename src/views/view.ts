@@ -58,6 +58,11 @@ export function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
 
+/** The texts of a list in a payload. */
+export function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+}
+
 /** The id of one of the events that an event of the log makes: unique, and the same for each reader. */
 export function viewedId(event: ViewedFact, index: number): string {
   const { eventId, threadId, messageId = '', type, payload } = event

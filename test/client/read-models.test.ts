@@ -61,6 +61,7 @@ async function queueMessages(count: number): Promise<void> {
       await stageMessage(tx, {
         ...{ id: `m${index}`, threadId: 't', role: 'user', content: `Text ${index}`, createdAt: 10 + index },
         ...{ sentBy: index === 0 ? 'client' : 'tool', digest: '' },
+        ...(index === 1 && { deliver: 'next_turn' as const }),
       })
   })
 }
@@ -88,7 +89,7 @@ describe('the queue', () => {
           preview: 'Text 1',
           queuedAt: 11,
           source: 'tool',
-          deliver: 'next_step',
+          deliver: 'next_turn',
         },
       ],
       ...{ waiting: 3, resumes: 'reopen', stale: true, at: expect.any(Number) },

@@ -123,9 +123,8 @@ function nestingProblems(events: readonly AgentRuntimeEvent[]): readonly string[
   return events.flatMap(({ type, stepId, runId, toolCallId, turnId, eventId }) => {
     if (type === 'run.started') started = false
     if (type === 'turn.started') started = true
-    // The report of a subagent comes from outside of the steps of its parent.
-    // Nor was a queued call that is taken back ever in one.
-    const isFromOutside = type.startsWith('subagent.') || type === 'message.ended'
+    // The report of a subagent, the end of a request, and that of a queued call come from outside of a step.
+    const isFromOutside = /^(subagent\.|action\.|permission\.|message\.ended$)/.test(type)
     return [
       ...(stepId !== undefined && runId === undefined ? [`${eventId} ${type} has a step and no run`] : []),
       ...(toolCallId !== undefined && stepId === undefined && !isFromOutside

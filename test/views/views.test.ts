@@ -105,6 +105,21 @@ describe('the Agent Runtime view', () => {
     ])
   })
 
+  test('a turn has one beginning and one end, however late the log tells that its message joined the queue', () => {
+    const added = ['m1', 'm2', 'm3', 'q1'].map((id) => ({ id, kind: id === 'q1' ? 'tool' : 'message' }))
+    const types = turnsOf(
+      { type: 'queue.changed', payload: { waiting: 0, removed: ['m2'] } },
+      { type: 'queue.changed', payload: { waiting: 0, taken: ['m1', 'm3', 'q1'] } },
+      ...[run.started(), ...run.drained('m1'), run.ended('completed', 'stop_on_response')],
+      { type: 'queue.changed', payload: { waiting: 0, added } },
+      { type: 'queue.changed', payload: { waiting: 0, added } },
+    )
+    expect(types).toEqual([
+      ...['turn.submitted m1', 'turn.started m1', 'turn.completed m1'],
+      ...['turn.submitted m2', 'turn.failed m2 "removed"', 'turn.submitted m3', 'turn.failed m3 "refused"'],
+    ])
+  })
+
   test('a run that no message began is a turn of its own', () => {
     const types = turnsOf(run.started('effect'), run.ended('failed', 'model_failed'))
     expect(types).toEqual([

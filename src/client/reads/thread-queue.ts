@@ -3,10 +3,12 @@
  *
  * Owns: the queue as one answer. Does not own: its order, which is that of the snapshot.
  */
+import type { Delivery } from '../../protocol/messages.js'
 import type { QueuedItem } from '../../protocol/status.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { MessageSender } from '../../store/messages/message-row.js'
 import { listQueuedMessages } from '../../store/messages/queue.js'
+import type { QueuedMessage } from '../../store/messages/queue.js'
 import type { ClientContext } from '../client-context.js'
 import { checkLimit } from '../lists/list-threads.js'
 import { readSnapshot } from '../read-snapshot.js'
@@ -20,8 +22,8 @@ export interface QueueEntry extends QueuedItem {
   readonly preview?: string
   /** Who sent it; `unknown` if the store has no row of it. */
   readonly source: MessageSender | 'unknown'
-  /** It joins the run that goes on, before its next request to a model, or begins the next run. */
-  readonly deliver: 'next_step'
+  /** How it enters a thread that works, as `send` has it. */
+  readonly deliver: Delivery
 }
 
 /** The queue of a thread at one moment. */
@@ -58,14 +60,14 @@ export async function readQueue(
   const snapshot = known ?? (await readSnapshot(context, threadId)).snapshot
   const { queue, stale, at } = snapshot
   const items = queue.slice(0, size)
-  const sources = items.length === 0 ? new Map() : await readSources(context, threadId)
+  const rows = items.length === 0 ? NO_ROWS : await readRows(context, threadId)
   return {
     threadId,
     items: items.map((item, index) => ({
       ...item,
       place: index + 1,
-      source: sourceOf(item, sources),
-      deliver: 'next_step',
+      source: sourceOf(item, rows),
+      deliver: rows.get(item.id)?.deliver ?? 'next_step',
     })),
     waiting: queue.length,
     resumes: resumesOf(snapshot),
@@ -73,25 +75,23 @@ export async function readQueue(
   }
 }
 
+const NO_ROWS: QueuedRows = new Map()
+
+type QueuedRows = ReadonlyMap<string, Pick<QueuedMessage, 'sentBy' | 'deliver'>>
+
 /** A queued tool is known by its call, whose row only holds it. */
-async function readSources(
-  context: ClientContext,
-  threadId: string,
-): Promise<ReadonlyMap<string, MessageSender>> {
+async function readRows(context: ClientContext, threadId: string): Promise<QueuedRows> {
   const store = await context.store()
   const page = { threadId, length: 0, limit: LIMITS.queuedItems }
   const rows = await store.read((db) => listQueuedMessages(db, page))
-  return new Map(rows.map(({ id, call, sentBy }) => [call?.id ?? id, sentBy]))
+  return new Map(rows.map(({ id, call, ...row }) => [call?.id ?? id, row]))
 }
 
-function sourceOf(
-  { id, kind }: QueuedItem,
-  sources: ReadonlyMap<string, MessageSender>,
-): QueueEntry['source'] {
+function sourceOf({ id, kind }: QueuedItem, rows: QueuedRows): QueueEntry['source'] {
   if (kind === 'effect') return 'effect'
   // Only clients supply variables and continue a thread.
   if (kind === 'variables' || kind === 'continue') return 'client'
-  return sources.get(id) ?? 'unknown'
+  return rows.get(id)?.sentBy ?? 'unknown'
 }
 
 function resumesOf({ status, run }: ThreadSnapshot): ThreadQueue['resumes'] {

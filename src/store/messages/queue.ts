@@ -5,6 +5,7 @@ import { findToolCall, finishToolCall } from '../calls/tool-calls.js'
 import { appendEvents } from '../events.js'
 import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
+import type { Delivery } from '../../protocol/messages.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Reader, Writer } from '../store.js'
 import { endEffect, findEffect } from '../threads/effects.js'
@@ -23,6 +24,8 @@ export interface QueuedMessage {
   /** The child whose report it is. */
   readonly child: string | null
   readonly sentBy: MessageSender
+  /** How it enters a thread that works. */
+  readonly deliver: Delivery
   readonly createdAt: Micros
 }
 
@@ -40,7 +43,7 @@ export async function listQueuedMessages(
 ): Promise<readonly QueuedMessage[]> {
   const rows = await db
     .selectFrom('messages')
-    .select(['id', 'tool_calls', 'subagent_id', 'created_at', 'sent_by'])
+    .select(['id', 'tool_calls', 'subagent_id', 'created_at', 'sent_by', 'deliver'])
     // Truncated by the database: a thousand whole texts may have a gigabyte.
     .select(sql<string | null>`substr(content, 1, ${sql.lit(length)})`.as('text'))
     .where('thread_id', '=', threadId)
@@ -50,10 +53,15 @@ export async function listQueuedMessages(
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(({ id, text, tool_calls: calls, subagent_id: child, created_at: createdAt, sent_by }) => {
-    const [call = null] = calls === null ? [] : (JSON.parse(calls) as readonly ToolCallEntry[])
-    // Written by `messageToRow`: the store's boundary.
-    return { id, text: text ?? '', call, child, createdAt, sentBy: sent_by as MessageSender }
+  return rows.map((row) => {
+    const [call = null] =
+      row.tool_calls === null ? [] : (JSON.parse(row.tool_calls) as readonly ToolCallEntry[])
+    return {
+      ...{ id: row.id, text: row.text ?? '', call, child: row.subagent_id, createdAt: row.created_at },
+      // Written by our code: the boundary of the store.
+      sentBy: row.sent_by as MessageSender,
+      deliver: (row.deliver ?? 'next_step') as Delivery,
+    }
   })
 }
 
