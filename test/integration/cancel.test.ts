@@ -61,7 +61,7 @@ test('PL-CX.2 PL-CX.4 PL-CX.5 a message is cancelled over HTTP beside an open st
     { type: 'run.cancelled', payload: { reason: 'stopped', cancelReason: marked('Enough') } },
   ])
   // Submitted, registered, executed, cancelled, and only then the final event.
-  const order = ['message.created', 'run.started', 'model.requested', 'model.failed', 'run.cancelled']
+  const order = ['run.started', 'message.created', 'model.requested', 'model.failed', 'run.cancelled']
   const seen = facts.map(({ type }) => type).filter((type) => order.includes(type))
   expect([...new Set(seen)]).toEqual(order)
   expect(seen.at(-1)).toBe('run.cancelled')

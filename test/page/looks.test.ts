@@ -135,10 +135,10 @@ async function fill(threadId: string, messages: number): Promise<void> {
       ${numbers} select 'm' || n, ${threadId}, case n % 2 when 1 then 'user' else 'assistant' end,
         'message ' || n || ' of many', n, 0, 0, 'completed', '[]', 'client', '', n from numbers`.execute(tx)
     await sql`insert into events (thread_id, root_thread_id, first_sequence, sequence, at, scope, events)
-      ${numbers} select ${threadId}, ${threadId}, n + 1, n + 1, n, '[]', '[["message.created",""]]' from numbers`.execute(
+      ${numbers} select ${threadId}, ${threadId}, n + 2, n + 2, n, '[]', '[["message.created",""]]' from numbers`.execute(
       tx,
     )
-    await sql`update threads set last_position = ${messages}, last_sequence = ${messages + 1}
+    await sql`update threads set last_position = ${messages}, last_sequence = ${messages + 2}
       where id = ${threadId}`.execute(tx)
   })
   await store.close()
