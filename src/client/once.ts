@@ -7,6 +7,7 @@
  * the first answer, whatever has died in between. What follows that transaction, the announcement to the workflow, is repeated
  * with it, and does no harm there.
  */
+import { randomUUID } from 'node:crypto'
 import {
   MessageRejectedError,
   NotQueuedError,
@@ -87,6 +88,11 @@ export async function isRepeated(
   threadId: string,
 ): Promise<boolean> {
   return key !== undefined && (await findCommand(db, { threadId, key })) !== null
+}
+
+/** The id by which the workflow takes a repeated command once; without a key none is repeated. */
+export function commandIdFor({ key }: Pick<ClientContext, 'key'>): { readonly commandId?: string } {
+  return key === undefined ? {} : { commandId: randomUUID() }
 }
 
 /** Forgets the key of a command whose effect is withdrawn. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { WorkflowHandle } from '@temporalio/client'
 import type { Caller } from '../policy/approval.js'
 import type { RunContext } from '../policy/run-context.js'
@@ -57,7 +56,7 @@ import { readMessage } from './messages/read-message.js'
 import type { MessageRead } from './messages/read-message.js'
 import { sendMessage } from './messages/send-message.js'
 import type { NewMessage, SentMessage } from './messages/send-message.js'
-import { carryOut } from './once.js'
+import { carryOut, commandIdFor } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
 import { readModel } from './reads/read-model.js'
 import type { ThreadReadModel } from './reads/read-model.js'
@@ -251,9 +250,13 @@ async function continueThread(context: ClientContext, threadId: string): Promise
     ...{ threadId, name: 'continue', content: null },
     store: async (tx): Promise<Continue> => {
       await requireOpenThread(tx, threadId)
-      return { commandId: randomUUID() }
+      return commandIdFor(context)
     },
-    announce: (input) => signalThread(context, threadId, { name: SIGNALS.continue, input }),
+    announce: (input) =>
+      signalThread(context, threadId, {
+        name: SIGNALS.continue,
+        ...(input.commandId !== undefined && { input }),
+      }),
   })
 }
 

@@ -18,7 +18,7 @@ async function workedThread(): Promise<ThreadHandle> {
 test('T3 an accepted message that is sent again while its thread is lost stays, for whoever reopens it', async () => {
   const thread = await workedThread()
   const message = { id: `m-${thread.threadId}`, content: 'Hello' }
-  expect(await thread.send(message)).toEqual({ messageId: message.id })
+  expect(await thread.send(message)).toEqual({ messageId: message.id, status: 'queued' })
   await thread.workflow.terminate('operator')
   await expect(thread.send(message)).rejects.toMatchObject({ code: 'message_rejected' })
   const row = await fixture.store.read((db) => findMessage(db, thread.threadId, message.id))

@@ -78,7 +78,7 @@ describe('the Agent Runtime view', () => {
     expect(events.every((event) => agentRuntimeProfile.safeParse(event).success)).toBe(true)
   })
 
-  test('each message of a run is a turn, and all end with it', () => {
+  test('AR-ID.4 each message of a run is a turn with an id of its own, and all end with it', () => {
     const types = turnsOf(
       ...[run.started(), ...run.drained('m1', 'm2'), run.ended('completed', 'stop_on_response')],
     )
@@ -88,19 +88,22 @@ describe('the Agent Runtime view', () => {
     ])
   })
 
-  test('a turn begins where its message joins the queue, and ends where that is taken back, refused or rejected', () => {
-    const added = ['m1', 'm2', 'm3', 'm4'].map((id) => ({ id, kind: 'message' }))
+  test('AR-EC.3 a turn begins where its message joins the queue, and ends with its run, or where it is taken back, refused or rejected', () => {
+    const added = ['m1', 'm2', 'm3', 'm4', 'm5'].map((id) => ({ id, kind: 'message' }))
     const types = turnsOf(
-      { type: 'queue.changed', payload: { waiting: 4, added } },
+      { type: 'queue.changed', payload: { waiting: 5, added } },
       { type: 'message.ended', messageId: 'm1', payload: { end: 'removed' } },
       { type: 'queue.changed', payload: { waiting: 3, removed: ['m1'] } },
       { type: 'message.ended', messageId: 'm2', payload: { end: 'refused', hook: 'h' } },
+      ...[run.started(), ...run.drained('m5'), run.ended('completed', 'stop_on_response')],
       ...[run.started(), ...run.drained('m3'), run.ended('cancelled', 'terminated')],
       { type: 'thread.closed', payload: { outcome: 'terminated', reason: 'terminated', rejected: 1 } },
     )
     expect(types).toEqual([
       ...['turn.submitted m1', 'turn.submitted m2', 'turn.submitted m3', 'turn.submitted m4'],
-      ...['turn.failed m1 "removed"', 'turn.failed m2 "refused"', 'turn.started m3'],
+      'turn.submitted m5',
+      ...['turn.failed m1 "removed"', 'turn.failed m2 "refused"'],
+      ...['turn.started m5', 'turn.completed m5', 'turn.started m3'],
       ...['turn.failed m3 "cancelled"', 'turn.failed m4 "rejected"'],
     ])
   })

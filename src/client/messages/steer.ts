@@ -26,7 +26,7 @@ import { openRun } from '../../store/threads/stops.js'
 import { RESPOND_PATIENCE } from '../answers/respond.js'
 import { requireOpenThread, storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
-import { carryOut } from '../once.js'
+import { carryOut, commandIdFor } from '../once.js'
 import { lostThreadError, signalThread, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
 import { findMessageRead } from './read-message.js'
@@ -65,9 +65,9 @@ export async function stopThread(
   const { run, waits, removed } = await carryOut(context, {
     ...{ threadId, name: 'stop', content: given },
     // Before the signal: a run that begins later may be one that the workflow does not stop.
-    store: (tx) => prepareStop(tx, threadId, options),
+    store: async (tx) => ({ ...(await prepareStop(tx, threadId, options)), ...commandIdFor(context) }),
     announce: async ({ run, removed, commandId }, repeated) => {
-      const stop = { ...withoutUndefined({ runId, children }), commandId }
+      const stop = withoutUndefined({ runId, children, commandId })
       const input: Stop = removed.length > 0 ? { ...stop, removed } : stop
       await tellStop(context, { threadId, input, run: repeated ? null : run })
     },
@@ -98,7 +98,6 @@ interface Found {
 interface Prepared extends Found {
   /** Ids of the items that it has removed. */
   readonly removed: readonly string[]
-  readonly commandId: string
 }
 
 async function findStopped(db: Reader, threadId: string, runId: string | undefined): Promise<Found> {
@@ -121,7 +120,7 @@ async function prepareStop(
     await updateRun(tx, { threadId, number: run }, { cancel_reason: reason })
   const clears = queue === 'clear' && (run !== null || runId === undefined)
   const removed = clears ? await removeAllQueued(tx, { threadId, now: nowMicros() }) : []
-  return { ...found, removed, commandId: randomUUID() }
+  return { ...found, removed }
 }
 
 function checkStop({ reason, queue }: StopOptions): void {
@@ -192,14 +191,14 @@ export async function cancelMessage(
     ...{ threadId, name: 'cancel', content: withoutUndefined({ messageId, reason }) },
     store: async (tx) => ({
       cancelled: await cancelStored(tx, threadId, { messageId, reason }),
-      commandId: randomUUID(),
+      ...commandIdFor(context),
     }),
     announce: async ({ cancelled: done, commandId }, repeated) => {
       // The row is removed, which decides.
       if (done.status === 'removed') await tellRemoval(context, threadId, messageId).catch(ignoreNoWorker)
       else {
         const { runId } = done
-        const input = { runId, parks: false, commandId }
+        const input = withoutUndefined({ runId, parks: false, commandId })
         await tellStop(context, { threadId, input, run: repeated ? null : runNumberOf(runId) })
       }
     },
@@ -254,14 +253,14 @@ export async function promoteQueued(context: ClientContext, threadId: string, id
       const fate = await queuedFate(tx, threadId, id)
       const inline = fate === 'unknown' && id.startsWith(OUR_IDS)
       if (fate !== 'waiting' && !inline) throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[fate] })
-      return { inline, commandId: randomUUID() }
+      return { inline, ...commandIdFor(context) }
     },
     announce: async ({ inline, commandId }, repeated) => {
       const answer = await updateWorkflow(context, threadId, {
         name: UPDATES.promoteQueued,
         // Each promotion is one of its own: other items may have been promoted since.
-        id: `${UPDATES.promoteQueued}:${commandId}`,
-        input: { id, commandId },
+        id: `${UPDATES.promoteQueued}:${commandId ?? randomUUID()}`,
+        input: withoutUndefined({ id, commandId }),
         patience: RESPOND_PATIENCE,
       })
       if (answer === 'silent') throw await noAnswerError(context, threadId, 'promotion')

@@ -53,7 +53,17 @@ const send = createRoute({
     body: jsonBody(givenMessage.extend({ key: key.optional() }).openapi('NewMessage')),
   },
   responses: {
-    202: json('Accepted.', z.object({ messageId: z.string() }).openapi('SentMessage')),
+    202: json(
+      'Accepted.',
+      z
+        .object({
+          messageId: z.string(),
+          status: z.enum(['accepted', 'queued']).openapi({
+            description: 'queued: the thread worked, or something waited before it.',
+          }),
+        })
+        .openapi('SentMessage'),
+    ),
     ...writeRefusals,
   },
 })
@@ -89,10 +99,10 @@ export function addMessagesRoutes(app: ThreadApp, server: ServerContext): void {
     const { threadId } = context.req.valid('param')
     const { key: repeated, ...message } = context.req.valid('json')
     context.set('keyless', keyOf(context, repeated) === undefined)
-    const { messageId } = await admitMessage(context.get('caller'), threadId, () =>
+    const sent = await admitMessage(context.get('caller'), threadId, () =>
       // The schema has checked the fields, and the client checks them again.
       threadOfCommand(server, context, repeated).send(message as NewMessage),
     )
-    return context.json({ messageId }, 202)
+    return context.json(sent, 202)
   })
 }
