@@ -37,7 +37,7 @@ export async function terminateThread(context: ClientContext, termination: Termi
   await carryOut(context, {
     ...{ threadId, name: 'terminate', content: reason },
     store: async (tx) => {
-      const requested = await requestTermination(tx, { threadId, reason, now: nowMicros() })
+      const requested = await requestTermination(tx, { threadId, reason, by: 'client', now: nowMicros() })
       if (requested === 'missing') throw new ThreadNotFoundError(threadId)
       // A repetition finishes what a process that died has left.
       return requested
