@@ -17,11 +17,12 @@ interface Operation {
 /** All routes of the OpenAPI document, so that none is forgotten. */
 const OPERATIONS = await operations()
 
-/** What each of the routes without a thread in its path says of other accounts is told by a test below. */
+/** What each of the routes without a thread in its path says of other accounts is told by a test below, of webhooks in `webhooks.test.ts`. */
 const WITHOUT_THREAD = [
   'DELETE /budgets',
   'DELETE /grants/{grantId}',
   'DELETE /permissions',
+  'DELETE /webhooks/{webhookId}',
   'GET /agents',
   'GET /budgets',
   'GET /capabilities',
@@ -33,7 +34,11 @@ const WITHOUT_THREAD = [
   'GET /sessions',
   'GET /thread-counts',
   'GET /threads',
+  'GET /webhooks',
+  'GET /webhooks/{webhookId}',
+  'PATCH /webhooks/{webhookId}',
   'POST /threads',
+  'POST /webhooks',
   'PUT /budgets',
   'PUT /permissions',
 ]
