@@ -63,6 +63,7 @@ test('KP-13.4 the events of a session come by the id of its root, in one order w
   const frames = await read(path, {}, ACME)
   expect(frames.map(({ data, event }) => [data.threadId, event])).toEqual([
     [root, 'thread.started'],
+    [root, 'session.created'],
     [child, 'custom'],
     [root, 'custom'],
     [child, 'custom'],
@@ -102,14 +103,14 @@ test('AR-CC.13 AR-CP.19 who comes back gets the snapshot first, then each event 
   const { root } = await family()
   await append(root, 'one', 'two')
   const path = `/threads/${root}/events?snapshot=true&follow=false`
-  const frames = await read(path, { 'last-event-id': '2' })
+  const frames = await read(path, { 'last-event-id': '3' })
   expect(frames.map(({ id, event }) => [id, event])).toEqual([
-    ['2', 'snapshot.updated'],
-    ['3', 'custom'],
+    ['3', 'snapshot.updated'],
+    ['4', 'custom'],
   ])
   expect(frames[0]?.data.payload).toMatchObject({
     mode: 'replay',
-    snapshot: { threadId: root, lastSequence: 3 },
+    snapshot: { threadId: root, lastSequence: 4 },
   })
 })
 
@@ -118,7 +119,7 @@ test('AR-ES.12 a cursor that leads nowhere is repaired where a snapshot was aske
   const path = `/threads/${root}/events?follow=false`
   for (const cursor of ['999', 'damaged']) {
     const frames = await read(`${path}&snapshot=true`, { 'last-event-id': cursor })
-    expect(frames.map(({ id, event }) => [id, event])).toEqual([['1', 'snapshot.updated']])
+    expect(frames.map(({ id, event }) => [id, event])).toEqual([['2', 'snapshot.updated']])
     expect(frames[0]?.data.payload['mode']).toBe('repair')
   }
   const tree = await read(`${path}&snapshot=true&tree=true`, { 'last-event-id': 'damaged' })
@@ -133,5 +134,5 @@ test('a snapshot keeps no browser coming back to a closed thread', async () => {
   const frames = await read(path)
   expect(frames.map(({ event }) => event)).toEqual(['snapshot.updated'])
   expect((await raw(path, { headers: { 'last-event-id': frames[0]?.id ?? '' } })).status).toBe(204)
-  expect(await read(path, { 'last-event-id': '1' })).toHaveLength(2)
+  expect(await read(path, { 'last-event-id': '2' })).toHaveLength(2)
 })

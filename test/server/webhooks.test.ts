@@ -86,9 +86,9 @@ test('a server that listens delivers what its account may see, and ends with its
   await other.close()
   await client.close()
   expect(receiver.posted.map(({ threadId, sequence }) => [threadId, sequence])).toEqual([
-    [own, 2],
     [own, 3],
     [own, 4],
+    [own, 5],
   ])
   expect(receiver.posted.every(({ isSignedBy }) => isSignedBy(secret))).toBe(true)
 })
