@@ -8,12 +8,7 @@
  * with it, and does no harm there.
  */
 import { randomUUID } from 'node:crypto'
-import {
-  MessageRejectedError,
-  NotQueuedError,
-  ThreadConflictError,
-  ThreadTerminatedError,
-} from '../protocol/errors.js'
+import { ThreadConflictError, ThreadTerminatedError } from '../protocol/errors.js'
 import { nowMicros } from '../protocol/time.js'
 import type { JsonValue } from '../protocol/values.js'
 import { deleteCommand, findCommand, insertCommand } from '../store/threads/commands.js'
@@ -29,6 +24,8 @@ interface Command<Answer> {
   readonly content: JsonValue
   /** Stores what the command asks for, and makes the answer, which JSON can carry. */
   readonly store: (tx: Writer) => Promise<Answer>
+  /** Nothing but its key is stored: what the announcement says is what became of it. */
+  readonly isDecidedByWorkflow?: boolean
   /** Tells the workflow, after the transaction. The same announcement may come again, as `repeated`. */
   readonly announce?: (answer: Answer, repeated: boolean) => Promise<void>
 }
@@ -45,8 +42,8 @@ export async function carryOut<Answer>(context: ClientContext, command: Command<
   } catch (error) {
     // It was carried out before the thread closed.
     if (repeated && ThreadTerminatedError.isInstance(error)) return answer
-    // The workflow has refused it, so that it was not carried out, and may be given again.
-    if (!repeated && (NotQueuedError.isInstance(error) || MessageRejectedError.isInstance(error)))
+    // The workflow alone decides about it, and has refused it or not heard of it: it may be given again.
+    if (command.isDecidedByWorkflow === true)
       await store.write((tx) => forgetCommand(tx, context, command.threadId))
     throw error
   }

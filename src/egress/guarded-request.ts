@@ -130,6 +130,11 @@ export async function guardedRequest(given: GuardedRequest): Promise<GuardedAnsw
         signal: signal === undefined ? late : AbortSignal.any([late, signal]),
       })
       sent.on('error', reject)
+      // Without a listener Node ends the connection, and tells nobody.
+      sent.on('upgrade', (_answer, socket) => {
+        socket.destroy()
+        reject(new Error('the receiver wants another protocol'))
+      })
       sent.on('response', (answer) => void readAnswer(answer, answerBytes).then(resolve, reject))
       sent.end(body)
     })

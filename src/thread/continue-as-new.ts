@@ -53,7 +53,7 @@ export function shouldContinueAsNew(control: ThreadControl, history: HistoryFact
   if (events >= (start.limits?.historyEvents ?? HISTORY_EVENTS)) return true
   if (isIdle) return isAbove({ events, bytes, began: history.began }, 1)
   if (history.suggested) return true
-  // Before the end of a run is stored, not after it: a query to a run that has just commands as new needs a replay of its history.
+  // Before the end of a run is stored, not after it: a query to a run that has just continued as new needs a replay of its history.
   return queue.length === 0 && endingOf(control) !== null && isAbove(history, ENDS_BELOW)
 }
 

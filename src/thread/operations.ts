@@ -280,7 +280,9 @@ export function promotionRefusal(
   input: unknown,
 ): 'Item.Invalid' | 'Item.NotFound' | null {
   if (queuedItemProblem(input) !== undefined) return 'Item.Invalid'
-  const { id } = input as PromoteQueued
+  const { id, commandId } = input as PromoteQueued
+  // A repetition of one that was taken.
+  if (commandId !== undefined && control.commands.includes(commandId)) return null
   if (control.terminating || control.closing !== null || control.run?.taking?.includes(id) === true)
     return 'Item.NotFound'
   return promotable(control, id) === undefined ? 'Item.NotFound' : null

@@ -13,7 +13,7 @@ test('variables that a client sets are events with their names, and never their 
   await thread.setEnv({ SECOND: 'value-two', THIRD: 'value-three' })
   const facts = await factsOf(thread)
   expect(facts).toMatchObject([
-    { type: 'thread.started' },
+    ...[{ type: 'thread.started' }, { type: 'session.created' }],
     { type: 'variables.changed', payload: { names: ['FIRST'] } },
     { type: 'variables.changed', payload: { names: ['SECOND', 'THIRD'] } },
   ])

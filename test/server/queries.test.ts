@@ -25,12 +25,15 @@ test('the routes that take a query are known', () => {
   expect(ASKED.map(({ name }) => name).toSorted()).toEqual([
     'DELETE /budgets',
     'DELETE /permissions',
+    'DELETE /sessions/{sessionId}',
     'DELETE /threads/{threadId}',
     'DELETE /threads/{threadId}/files/content',
     'GET /budgets',
     'GET /grants',
     'GET /permissions',
     'GET /requests',
+    'GET /sessions',
+    'GET /sessions/{sessionId}',
     'GET /thread-counts',
     'GET /threads',
     'GET /threads/{threadId}/artifacts',
@@ -44,6 +47,7 @@ test('the routes that take a query are known', () => {
     'GET /threads/{threadId}/grants',
     'GET /threads/{threadId}/messages',
     'GET /threads/{threadId}/queue',
+    'GET /threads/{threadId}/result',
     'GET /threads/{threadId}/usage',
     'GET /tool-calls/{threadId}/{callId}/files',
     'PUT /budgets',
@@ -79,7 +83,10 @@ test.each([
 
 async function ask(method: string, path: string) {
   const threadId = await server.thread()
-  return server.call(path.replace('{threadId}', threadId).replace('{callId}', 'c1'), { method, token: ACME })
+  return server.call(path.replace(/\{(?:thread|session)Id\}/, threadId).replace('{callId}', 'c1'), {
+    method,
+    token: ACME,
+  })
 }
 
 async function asked(): Promise<readonly Asked[]> {

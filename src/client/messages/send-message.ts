@@ -226,7 +226,7 @@ function stateOf(message: Message | null): Exclude<Accepted['state'], 'new'> {
 }
 
 function contentOf(message: CheckedMessage): JsonObject {
-  const { role, content, silent, metadata, attachments, runPermissions, deliver } = message
+  const { role, content, silent, metadata, attachments, runPermissions, deliver, callback } = message
   // The check has made it JSON.
   return {
     role,
@@ -236,6 +236,7 @@ function contentOf(message: CheckedMessage): JsonObject {
     attachments: attachments.map(attachmentDigest),
     ...(runPermissions !== undefined && { runPermissions: runPermissions as JsonObject }),
     ...(deliver !== undefined && deliver !== 'next_step' && { deliver }),
+    ...(callback !== undefined && { callback: { url: callback.url, secret: callback.secret } }),
   }
 }
 

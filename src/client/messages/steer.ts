@@ -67,7 +67,9 @@ export async function stopThread(
     // Before the signal: a run that begins later may be one that the workflow does not stop.
     store: async (tx) => ({ ...(await prepareStop(tx, threadId, options)), ...commandIdFor(context) }),
     announce: async ({ run, removed, commandId }, repeated) => {
-      const stop = withoutUndefined({ runId, children, commandId })
+      // A repetition is about the run that was open then, and about no later one.
+      const about = repeated && run !== null ? runIdOf(run) : runId
+      const stop = withoutUndefined({ runId: about, children, commandId })
       const input: Stop = removed.length > 0 ? { ...stop, removed } : stop
       await tellStop(context, { threadId, input, run: repeated ? null : run })
     },
@@ -247,7 +249,7 @@ async function describeEnd(db: Reader, threadId: string, end: MessageEnd): Promi
  */
 export async function promoteQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
   await carryOut(context, {
-    ...{ threadId, name: 'promote', content: id },
+    ...{ threadId, name: 'promote', content: id, isDecidedByWorkflow: true },
     store: async (tx) => {
       await requireOpenThread(tx, threadId)
       const fate = await queuedFate(tx, threadId, id)
@@ -255,7 +257,7 @@ export async function promoteQueued(context: ClientContext, threadId: string, id
       if (fate !== 'waiting' && !inline) throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[fate] })
       return { inline, ...commandIdFor(context) }
     },
-    announce: async ({ inline, commandId }, repeated) => {
+    announce: async ({ inline, commandId }) => {
       const answer = await updateWorkflow(context, threadId, {
         name: UPDATES.promoteQueued,
         // Each promotion is one of its own: other items may have been promoted since.
@@ -269,7 +271,7 @@ export async function promoteQueued(context: ClientContext, threadId: string, id
         await store.read((db) => requireOpenThread(db, threadId))
         throw lostThreadError(threadId)
       }
-      if (answer !== 'accepted' && !repeated)
+      if (answer !== 'accepted')
         throw new NotQueuedError(threadId, { id, ...NOT_QUEUED[inline ? 'unknown' : 'begun'] })
     },
   })

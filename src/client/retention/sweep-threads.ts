@@ -1,3 +1,4 @@
+import { findThread } from '../../store/threads/threads.js'
 import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, TemporalUnavailableError, ThreadError } from '../../protocol/errors.js'
@@ -193,14 +194,17 @@ interface OldTree {
   readonly size: number
   /** An archived session may be open. */
   readonly terminate: boolean
+  /** Asked before it is deleted: the list may be minutes old. */
+  readonly isStillOld: () => Promise<boolean>
 }
 
 async function* closedTrees(store: Store, before: Micros): AsyncGenerator<OldTree, void, undefined> {
   const page = (db: Reader, after: ClosedTreeCursor | null) =>
     listClosedTrees(db, { before, after, limit: PAGE })
   for await (const { id } of pagesOf(store, page)) {
-    const size = await store.read((db) => closedTreeSize(db, id, before))
-    if (size !== null) yield { id, size, terminate: false }
+    const sizeOf = () => store.read((db) => closedTreeSize(db, id, before))
+    const size = await sizeOf()
+    if (size !== null) yield { id, size, terminate: false, isStillOld: async () => (await sizeOf()) !== null }
   }
 }
 
@@ -208,7 +212,16 @@ async function* archivedTrees(store: Store, before: Micros): AsyncGenerator<OldT
   const page = (db: Reader, after: SessionPlace | null) =>
     listArchivedSessions(db, { before, after, limit: PAGE })
   for await (const { id } of pagesOf(store, page))
-    yield { id, size: await store.read((db) => countTree(db, id)), terminate: true }
+    yield {
+      id,
+      size: await store.read((db) => countTree(db, id)),
+      terminate: true,
+      isStillOld: async () => {
+        const root = await store.read((db) => findThread(db, id))
+        // One whose deletion has begun is finished.
+        return root !== null && root.archived_at !== null && root.archived_at < before
+      },
+    }
 }
 
 interface Deletion {
@@ -219,12 +232,12 @@ interface Deletion {
 
 async function deleteTrees(context: ClientContext, { trees, dryRun, swept }: Deletion): Promise<void> {
   let unavailable = 0
-  for await (const { id, size, terminate } of trees) {
+  for await (const { id, size, terminate, isStillOld } of trees) {
     const problem = dryRun
       ? null
-      : await problemOf(
-          async () => void swept.kept.push(...(await deleteThread(context, id, { terminate })).kept),
-        )
+      : await problemOf(async () => {
+          if (await isStillOld()) swept.kept.push(...(await deleteThread(context, id, { terminate })).kept)
+        })
     // An open tree that no worker closes is refused after a minute.
     const isAway = TemporalUnavailableError.isInstance(problem) || (terminate && problem !== null)
     unavailable = isAway ? unavailable + 1 : 0

@@ -125,6 +125,9 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
   const changes = createChanges()
   const late = new AbortController()
   let seen = 0
+  let commits = 0
+  /** At which commit a webhook had nothing more to deliver. */
+  const rested = new Map<string, number>()
   let isCrowded = false
   let unwatch: (() => void) | undefined
   const close = (): void => {
@@ -133,12 +136,19 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
   }
   signal.addEventListener('abort', close, { once: true })
 
+  function noteCommit(): void {
+    commits += 1
+    changes.add()
+  }
+
   function start(store: Store, webhook: WebhookRecord): void {
     const before = changes.version
+    const at = commits
     const delivering = deliver({ context, store, signal, late: late.signal, world }, webhook, moved).then(
       (end) => {
         if (end === 'unsettled') setTimeout(changes.add, world.times.settle).unref()
         if (end === 'failed') changes.add()
+        if (end === 'settled') rested.set(webhook.id, at)
       },
       warnOfFailure,
     )
@@ -155,20 +165,27 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
       seen = changes.version
       const store = await context.store()
       const webhooks = await store.read(listDelivered)
-      if (webhooks.length > 0) unwatch ??= store.watch(ANY_THREAD, changes.add)
+      if (webhooks.length > 0) unwatch ??= store.watch(ANY_THREAD, noteCommit)
       else {
         unwatch?.()
         unwatch = undefined
       }
       const waits = (webhook: WebhookRecord): number =>
         webhook.next_attempt_at === null ? 0 : toMillisAfter(webhook.next_attempt_at) - world.now()
-      const due = webhooks.filter((webhook) => !running.has(webhook.id) && waits(webhook) <= 0)
+      const due = webhooks.filter(
+        (webhook) => !running.has(webhook.id) && waits(webhook) <= 0 && rested.get(webhook.id) !== commits,
+      )
       const places = Math.max(0, AT_A_TIME - running.size)
       isCrowded = due.length > places
       for (const webhook of shuffled(due).slice(0, places)) start(store, webhook)
       return Math.min(...webhooks.map(waits).filter((wait) => wait > 0), Infinity)
     },
-    waitForChange: (longest) => (signal.aborted ? Promise.resolve() : changes.wait(seen, longest)),
+    async waitForChange(longest) {
+      if (signal.aborted) return
+      await changes.wait(seen, longest)
+      // Nothing was told for as long: all are looked at again.
+      if (changes.version === seen) rested.clear()
+    },
     async end() {
       unwatch?.()
       await Promise.all(running.values())

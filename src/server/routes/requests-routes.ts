@@ -195,7 +195,14 @@ export function addRequestsRoutes(app: ThreadApp, { client }: ServerContext): vo
     const { threadId, requestId } = context.req.valid('param')
     // The client checks the whole answer.
     const given = context.req.valid('json') as Answer
-    const { account, user, roles } = context.get('caller')
+    const { account, user, roles, thread } = context.get('caller')
+    const scope = (given as { readonly remember?: { readonly for?: string } }).remember?.for
+    if (thread !== undefined && scope !== undefined && scope !== 'thread')
+      throw new ProblemError(
+        403,
+        'forbidden',
+        'Expected an approval that is remembered for this thread alone, got a wider one.',
+      )
     const caller = { account, ...withoutUndefined({ user, roles }) }
     return context.json(await client.get(threadId).respond(requestId, given, { caller }), 200)
   })

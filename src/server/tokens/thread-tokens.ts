@@ -9,8 +9,8 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
-import { sign, verify } from 'hono/jwt'
-import { ConfigError } from '../../protocol/errors.js'
+import { decode, sign, verify } from 'hono/jwt'
+import { ConfigError, ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { isObject, withoutUndefined } from '../../protocol/values.js'
 import { ProblemError, unauthorizedError } from '../error-response.js'
@@ -104,14 +104,23 @@ export function createThreadTokenFinder(
 
 /** Null for a token of another kind. */
 async function readToken(token: string, { keys }: ThreadTokenOptions): Promise<Caller | null> {
-  // The other tokens may have dots, but no two of them between JSON in base64.
-  if (!/^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/.test(token)) return null
+  // A login of one's own may have tokens of this form, too.
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) || issuerOf(token) !== ISSUER) return null
   for (const key of keys) {
     const claims = await verify(token, key, { alg: ALGORITHM, iss: ISSUER }).catch(() => null)
     const caller = claims === null ? null : callerOf(claims)
     if (caller !== null) return caller
   }
   throw refusedToken()
+}
+
+/** As the token says, which proves nothing. */
+function issuerOf(token: string): unknown {
+  try {
+    return decode(token).payload.iss
+  } catch {
+    return undefined
+  }
 }
 
 function refusedToken(): ProblemError {
@@ -152,7 +161,7 @@ export function millisecondsLeft({ thread }: Caller): number {
 /** Refuses what the token of a thread does not open: other threads as if there were none, other routes with 403. */
 export function guardThreadTokens({ client }: Pick<ServerContext, 'client'>): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
-    const { thread } = context.get('caller')
+    const { thread, account } = context.get('caller')
     if (thread === undefined) return next()
     const [, asked = '', behind = '/'] = /^\/threads\/([^/]+)(\/.*)?$/.exec(context.req.path) ?? []
     const method = context.req.method === 'HEAD' ? 'GET' : context.req.method
@@ -164,11 +173,23 @@ export function guardThreadTokens({ client }: Pick<ServerContext, 'client'>): Mi
         'forbidden',
         `Expected a request that a token of a thread opens for "${thread.access}", got another one.`,
       )
-    const threadId = decodeURIComponent(asked)
+    const threadId = decoded(asked)
     // What is below the thread can be looked at.
-    if (threadId !== thread.threadId && !(isRead && (await isBelow(client, threadId, thread.threadId))))
-      throw new ProblemError(404, 'thread_not_found', `There is no thread "${threadId}".`)
+    const isOpened =
+      threadId === thread.threadId || (isRead && (await isBelow(client, threadId, thread.threadId)))
+    // A thread that was made anew under the id belongs to whom it belongs.
+    const found = isOpened ? await client.find(threadId) : null
+    if (found === null || found.account !== account) throw new ThreadNotFoundError(threadId)
     return next()
+  }
+}
+
+/** A text that is not encoded well names no thread. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 
@@ -240,9 +261,10 @@ export function addTokenRoutes(
     const { access, seconds = USUAL_SECONDS, ...given } = context.req.valid('json')
     const person = personOf(context.get('caller'), given)
     const thread = await client.find(threadId)
+    if (thread === null) throw new ThreadNotFoundError(threadId)
     const now = Math.floor(Date.now() / 1000)
     const claims = {
-      ...{ iss: ISSUER, thread: threadId, account: thread?.account ?? null, access },
+      ...{ iss: ISSUER, thread: threadId, account: thread.account, access },
       ...{ iat: now, exp: now + seconds },
       ...person,
     }
