@@ -35,7 +35,7 @@ threeRuns((desk) => {
   async function comparable(thread: ThreadHandle): Promise<readonly unknown[]> {
     return (await factsOf(thread)).map(({ type, sequence, payload, runId, stepId, toolCallId }) => {
       const text = JSON.stringify(payload, (key, value: unknown) =>
-        ['id', 'created_at', 'milliseconds', 'parent_id'].includes(key) ? undefined : value,
+        ['id', 'created_at', 'milliseconds', 'parent_id', 'taken'].includes(key) ? undefined : value,
       )
       return {
         type,

@@ -73,7 +73,13 @@ export function removalConformance(withStore: WithStore): void {
       const call = await store.read((db) => findToolCall(db, 't', 'c'))
       expect(call).toMatchObject({ status: 'cancelled', error_code: 'removed' })
       const events = await store.read((db) => readEvents(db, { threadId: 't', after: 0, limit: 9 }))
+      const ended = { type: 'message.ended', payload: { end: 'removed' } }
       expect(events).toMatchObject([
+        ...[
+          { ...ended, scope: { messageId: 'm' } },
+          { ...ended, scope: { messageId: 'n' } },
+        ],
+        { ...ended, scope: { toolCallId: 'c' } },
         { type: 'queue.changed', payload: { waiting: 1, removed: ['m', 'n', 'c'] } },
       ])
     }),

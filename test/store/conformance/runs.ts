@@ -104,6 +104,7 @@ export function runConformance(withStore: WithStore): void {
         context: {},
         traceparent: null,
         permissions: null,
+        cancel_reason: null,
       })
     }),
   )
