@@ -75,7 +75,7 @@ export const toolCallRead = z
         'open, succeeded, failed, denied, interrupted, cancelled; unknown: it may have taken effect.',
     }),
     errorCode: z.string().nullable(),
-    result: message.nullable().openapi({ description: 'Null while the call is open.' }),
+    result: z.union([message, z.null()]).openapi({ description: 'Null while the call is open.' }),
     children: z.array(z.string()).readonly().openapi({ description: 'The subagents that it started.' }),
     startedAt: microseconds.nullable(),
     finishedAt: microseconds.nullable(),
@@ -87,7 +87,7 @@ const runResult = z
     status: z.string().openapi({ description: 'As in `Thread`.' }),
     runId: z.string().nullable(),
     reason: z.string().nullable(),
-    reply: message.nullable().openapi({ description: 'The last visible text of the run.' }),
+    reply: z.union([message, z.null()]).openapi({ description: 'The last visible text of the run.' }),
     session: z
       .object({
         outcome: z.enum(['success', 'failure']),
@@ -110,7 +110,7 @@ const runResult = z
 export const waited = z
   .object({
     idle: z.boolean(),
-    result: runResult.nullable(),
+    result: z.union([runResult, z.null()]),
     reason: z.string().nullable().openapi({ description: 'Why it is not idle yet.' }),
   })
   .openapi('Waited')

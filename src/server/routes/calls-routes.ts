@@ -20,7 +20,7 @@ import type { ServerContext, ThreadApp } from '../server-context.js'
 
 /** Proxies close a connection that is quiet for a minute. */
 const LONGEST_WAIT = 50
-const USUAL_WAIT = 30
+const USUAL_WAIT = 10
 
 const shared = { tags: ['messages'], security }
 

@@ -1,4 +1,5 @@
 /** The routes that answer one question about a thread each, and what this runtime can do at all. */
+import { answerConfigErrors } from '../error-response.js'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { ThreadDiagnostics } from '../../client/reads/thread-diagnostics.js'
 import { LIMITS } from '../../protocol/limits.js'
@@ -290,7 +291,8 @@ export function addReadRoutes(app: ThreadApp, { client }: ServerContext): void {
   })
   app.openapi(readChildren, async (context) => {
     const options = withoutUndefined(context.req.valid('query'))
-    return context.json(await client.get(context.req.valid('param').threadId).children(options), 200)
+    const thread = client.get(context.req.valid('param').threadId)
+    return context.json(await answerConfigErrors(client, () => thread.children(options)), 200)
   })
   app.openapi(readBoundaries, async (context) => {
     const options = withoutUndefined(context.req.valid('query'))
