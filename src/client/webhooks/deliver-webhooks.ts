@@ -173,7 +173,10 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
       const waits = (webhook: WebhookRecord): number =>
         webhook.next_attempt_at === null ? 0 : toMillisAfter(webhook.next_attempt_at) - world.now()
       const due = webhooks.filter(
-        (webhook) => !running.has(webhook.id) && waits(webhook) <= 0 && rested.get(webhook.id) !== commits,
+        (webhook) =>
+          !running.has(webhook.id) &&
+          waits(webhook) <= 0 && // Where there are more than places, those with something to deliver get them.
+          (webhooks.length <= AT_A_TIME || rested.get(webhook.id) !== commits),
       )
       const places = Math.max(0, AT_A_TIME - running.size)
       isCrowded = due.length > places

@@ -21,6 +21,18 @@ const after = z.string().max(2200).optional()
 
 const view = z.enum(Object.keys(VIEWS) as [ViewName, ...ViewName[]]).optional()
 
+/** What the text of a frame is: JSON Schema has words for it that the types of `openapi()` lack. */
+const VIEWED = {
+  contentMediaType: 'application/json',
+  contentSchema: {
+    anyOf: [
+      // An event of the log, whose schema is `everthread/events.schema.json`.
+      { type: 'object', properties: { type: { type: 'string' }, cursor: { type: 'string' } } },
+      ...Object.keys(VIEW_SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    ],
+  },
+}
+
 /** One event in the format of server-sent events. */
 const frame = z
   .object({
@@ -28,6 +40,7 @@ const frame = z
     event: z.string().openapi({ description: 'The type of the event.' }),
     data: z.string().openapi({
       description: 'The event, as JSON; with `view` one of these.',
+      ...VIEWED,
     }),
   })
   .openapi('EventFrame')

@@ -8,7 +8,6 @@ import {
   deletedThreads,
   flag,
   json,
-  jsonBody,
   optionalBody,
   pageQuery,
   readRefusals,
@@ -82,7 +81,7 @@ const update = createRoute({
   path,
   operationId: 'updateSession',
   summary: 'Changes the fields that are given; null removes one.',
-  request: { ...request, body: jsonBody(sessionChanges) },
+  request: { ...request, body: optionalBody(sessionChanges) },
   responses: changed,
 })
 
