@@ -153,3 +153,11 @@ test('the caller ends a request with a reason of its own', async () => {
   setTimeout(() => end.abort(new Error('the server closes')), 50)
   await expect(asking).rejects.toThrow('the server closes')
 })
+
+test('a receiver that wants another protocol ends the request', async () => {
+  const { port } = await serve((request) => {
+    request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+  })
+  const url = `http://receiver.test:${port}/`
+  expect(await problemOf(ask(url, { timeout: 3_000 }))).toBe('connection')
+})

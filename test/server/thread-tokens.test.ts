@@ -230,3 +230,35 @@ test.each([[[]], [['short']]])('keys that sign nothing safely are refused: %j', 
     createThreadApp({ client: fixture.threads, tokens: [{ token: OPERATOR }], threadTokens: { keys } }),
   ).toThrow('threadTokens.keys')
 })
+
+test("a login of one's own may have tokens of the same form", async () => {
+  await fixture.threads.create({ agent: 'support', account: 'acme', id: 't' })
+  const login = await sign({ iss: 'https://login.example', sub: 'ann' }, 'x'.repeat(32))
+  const app = createThreadApp({
+    ...{ client: fixture.threads, threadTokens: { keys: [KEY] }, log: () => undefined },
+    authenticate: async (request) =>
+      request.headers.get('authorization') === `Bearer ${login}` ? { account: 'acme' } : null,
+  })
+  const ask = async (held: string): Promise<number> =>
+    (await app.request('/threads/t', { headers: { authorization: `Bearer ${held}` } })).status
+  expect([await ask(login), await ask(await token('t')), await ask(`${login}x`)]).toEqual([200, 200, 401])
+})
+
+test('a token of a thread that was deleted does not open the one that has its id now', async () => {
+  await fixture.threads.create({ agent: 'support', id: 't' })
+  const held = await token('t', { access: 'read' }, OPERATOR)
+  expect((await call('/threads/t/messages', { token: held })).status).toBe(200)
+  await fixture.store.write((tx) => tx.updateTable('threads').set({ account: 'acme' }).execute())
+  expect(codeOf(await call('/threads/t/messages', { token: held }))).toEqual([404, 'thread_not_found'])
+})
+
+test('an answer with a token of a thread is remembered for that thread alone', async () => {
+  await fixture.threads.create({ agent: 'support', account: 'acme', id: 't' })
+  const held = await token('t')
+  const answer = (scope: string) =>
+    call('/threads/t/requests/none', {
+      ...{ token: held, body: { approved: true, remember: { for: scope } } },
+    })
+  for (const scope of ['user', 'tree']) expect(codeOf(await answer(scope))).toEqual([403, 'forbidden'])
+  expect((await answer('thread')).status).toBe(404)
+})

@@ -124,31 +124,29 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
   const moved = new Map<string, Moved>()
   const changes = createChanges()
   const late = new AbortController()
-  let seen = 0
-  let commits = 0
-  /** At which commit a webhook had nothing more to deliver. */
-  const rested = new Map<string, number>()
-  let isCrowded = false
-  let unwatch: (() => void) | undefined
+  const rested = createRested()
+  let [seen, isCrowded] = [0, false]
+  const watch = createWatch(() => {
+    rested.commit()
+    changes.add()
+  })
   const close = (): void => {
     changes.add()
     setTimeout(() => late.abort(), world.times.grace).unref()
   }
   signal.addEventListener('abort', close, { once: true })
 
-  function noteCommit(): void {
-    commits += 1
-    changes.add()
-  }
+  // Where there are more than places, those with something to deliver get them.
+  const isResting = ({ id }: WebhookRecord, all: number): boolean => all > AT_A_TIME && rested.has(id)
 
   function start(store: Store, webhook: WebhookRecord): void {
     const before = changes.version
-    const at = commits
+    const rests = rested.begin(webhook.id)
     const delivering = deliver({ context, store, signal, late: late.signal, world }, webhook, moved).then(
       (end) => {
         if (end === 'unsettled') setTimeout(changes.add, world.times.settle).unref()
         if (end === 'failed') changes.add()
-        if (end === 'settled') rested.set(webhook.id, at)
+        if (end === 'settled') rests()
       },
       warnOfFailure,
     )
@@ -165,18 +163,10 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
       seen = changes.version
       const store = await context.store()
       const webhooks = await store.read(listDelivered)
-      if (webhooks.length > 0) unwatch ??= store.watch(ANY_THREAD, noteCommit)
-      else {
-        unwatch?.()
-        unwatch = undefined
-      }
-      const waits = (webhook: WebhookRecord): number =>
-        webhook.next_attempt_at === null ? 0 : toMillisAfter(webhook.next_attempt_at) - world.now()
+      watch(store, webhooks.length > 0)
+      const waits = (webhook: WebhookRecord): number => waitOf(webhook, world)
       const due = webhooks.filter(
-        (webhook) =>
-          !running.has(webhook.id) &&
-          waits(webhook) <= 0 && // Where there are more than places, those with something to deliver get them.
-          (webhooks.length <= AT_A_TIME || rested.get(webhook.id) !== commits),
+        (webhook) => !running.has(webhook.id) && waits(webhook) <= 0 && !isResting(webhook, webhooks.length),
       )
       const places = Math.max(0, AT_A_TIME - running.size)
       isCrowded = due.length > places
@@ -190,9 +180,42 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
       if (changes.version === seen) rested.clear()
     },
     async end() {
-      unwatch?.()
+      watch(null, false)
       await Promise.all(running.values())
     },
+  }
+}
+
+/** Milliseconds until it is tried again. */
+function waitOf({ next_attempt_at: next }: WebhookRecord, world: DeliveryWorld): number {
+  return next === null ? 0 : toMillisAfter(next) - world.now()
+}
+
+/** Watches all threads while there is something to deliver. */
+function createWatch(onCommit: () => void): (store: Store | null, isNeeded: boolean) => void {
+  let unwatch: (() => void) | undefined
+  return (store, isNeeded) => {
+    if (isNeeded) unwatch ??= store?.watch(ANY_THREAD, onCommit)
+    else {
+      unwatch?.()
+      unwatch = undefined
+    }
+  }
+}
+
+/** Which webhooks had nothing more to deliver, as of the newest commit. */
+function createRested() {
+  let commits = 0
+  const rested = new Map<string, number>()
+  return {
+    commit: (): void => void (commits += 1),
+    /** Called where a delivery begins; what it returns is called where nothing is left. */
+    begin(id: string): () => void {
+      const at = commits
+      return () => void rested.set(id, at)
+    },
+    has: (id: string): boolean => rested.get(id) === commits,
+    clear: (): void => rested.clear(),
   }
 }
 
