@@ -107,7 +107,10 @@ test('AR-CF.1 AR-CF.2 a thread is driven into each of the sixteen states, and th
   await reaches(accepted, 'accepted')
   await reaches(await start('preparing', 'careful'), 'preparing')
   const running = await start('running', 'clerk', call('wait'))
-  expect(await reaches(running, 'running')).toMatchObject({ activeTurn: { turnId: expect.any(String) } })
+  await reaches(running, 'running')
+  // It is known once a step has drained the message.
+  await until('its turn', async () => (await running.readModel()).activeTurn !== 'unknown')
+  expect(await running.readModel()).toMatchObject({ activeTurn: { turnId: expect.any(String) } })
   await reaches(
     await start('streaming', 'clerk', { text: 'one two three '.repeat(40), wordDelay: 150 }),
     'streaming',

@@ -50,6 +50,7 @@ test('the routes that take a query are known', () => {
     'GET /threads/{threadId}/result',
     'GET /threads/{threadId}/usage',
     'GET /tool-calls/{threadId}/{callId}/files',
+    'GET /webhooks',
     'PUT /budgets',
     'PUT /permissions',
     'PUT /threads/{threadId}/files/content',

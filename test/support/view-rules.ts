@@ -121,10 +121,11 @@ function taskProblems(
 function nestingProblems(events: readonly AgentRuntimeEvent[]): readonly string[] {
   let started = false
   return events.flatMap(({ type, stepId, runId, toolCallId, turnId, eventId }) => {
-    if (type === 'run.started') started = false
+    // A hook of the next drain comes before the run that this begins.
+    if (/^run\.(started|completed|failed|cancelled)$/.test(type)) started = false
     if (type === 'turn.started') started = true
-    // The report of a subagent, the end of a request, and that of a queued call come from outside of a step.
-    const isFromOutside = /^(subagent\.|action\.|permission\.|message\.ended$)/.test(type)
+    // The report of a subagent, the end of a request, and that of a queued call, or why it is skipped, come from outside of a step.
+    const isFromOutside = /^(subagent\.|action\.|permission\.|message\.ended$|runtime\.warning$)/.test(type)
     return [
       ...(stepId !== undefined && runId === undefined ? [`${eventId} ${type} has a step and no run`] : []),
       ...(toolCallId !== undefined && stepId === undefined && !isFromOutside

@@ -69,7 +69,12 @@ threeRuns((desk) => {
 
   test('KP-07.2 messages that preempt keep their order, and begin a run where none is under way', async () => {
     const { thread } = await desk.start({
-      chat: [{ toolCalls: [work] }, { text: marked('Then this') }, { text: marked('Idle') }],
+      chat: ({ messages }) => {
+        const said = new Set(messages.map(({ text }) => text))
+        if (said.has(marked('At rest'))) return { text: marked('Idle') }
+        if (said.has(marked('Second'))) return { text: marked('Then this') }
+        return said.has(marked('First')) ? new Promise(() => undefined) : { toolCalls: [work] }
+      },
       tools: { work: untilAborted },
     })
     await until('a running tool', async () => (await factTypes(thread)).includes('tool.started'))
@@ -79,7 +84,8 @@ threeRuns((desk) => {
     const users = (await transcript(thread)).filter(({ role }) => role === 'user')
     expect(users.map(({ content }) => content)).toEqual([marked('Hello'), marked('First'), marked('Second')])
     const facts = await factsOf(thread)
-    expect(facts.filter(({ type }) => type === 'run.cancelled')).toHaveLength(1)
+    // The second one may come after the run of the first has begun.
+    expect([1, 2]).toContain(facts.filter(({ type }) => type === 'run.cancelled').length)
     await thread.send({ content: marked('At rest'), deliver: 'preempt' })
     expect((await thread.waitUntilIdle()).reply?.content).toBe(marked('Idle'))
   })
