@@ -17,7 +17,7 @@ test('the JSON Schema of events is made from the event table', () => {
   expect(schema, 'run npm run events').toBe(eventsSchemaText())
 })
 
-describe('AR-RM.14 the JSON Schema of events is a strict validator', () => {
+describe('the JSON Schema of events is a strict validator', () => {
   const validator = z.fromJSONSchema(eventsSchema() as Parameters<typeof z.fromJSONSchema>[0])
   const valid = (event: object): boolean => validator.safeParse(event).success
   const envelope = {
@@ -33,7 +33,7 @@ describe('AR-RM.14 the JSON Schema of events is a strict validator', () => {
   const failed = { code: 'Activity.Failed', activity: 'thread.callModel', errorId: 'e' }
   const event = { ...envelope, type: 'runtime.error', payload: failed }
 
-  test('an event with all of its fields is valid', () => {
+  test('AR-RM.14 an event with all of its fields is valid', () => {
     expect(valid(event)).toBe(true)
     expect(valid({ ...event, traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) })).toBe(true)
     const delta = { attempt: 1, offset: 0, text: 'x' }

@@ -42,8 +42,8 @@ const COMMANDS: Readonly<
   },
 }
 
-describe.each(Object.entries(COMMANDS))('AR-CC.1 %s', (name, { same, other }) => {
-  test('three times under one key has one effect and equal answers, also from another process', async () => {
+describe.each(Object.entries(COMMANDS))('%s', (name, { same, other }) => {
+  test('AR-CC.1 three times under one key has one effect and equal answers, also from another process', async () => {
     const thread = await fixture.threads.create({ agent: 'support', id: 't' })
     const first = await same(thread.once('key'))
     const rows = await contentOf()
@@ -55,7 +55,7 @@ describe.each(Object.entries(COMMANDS))('AR-CC.1 %s', (name, { same, other }) =>
     expect(await contentOf()).toEqual(rows)
   })
 
-  test('with other content under its key is refused by name, and changes nothing', async () => {
+  test('AR-CC.1 with other content under its key is refused by name, and changes nothing', async () => {
     const thread = await fixture.threads.create({ agent: 'support', id: 't' })
     await same(thread.once('key'))
     const rows = await contentOf()
@@ -68,7 +68,7 @@ describe.each(Object.entries(COMMANDS))('AR-CC.1 %s', (name, { same, other }) =>
     expect(await contentOf()).toEqual(rows)
   })
 
-  test('gets its first answer after the thread has closed', async () => {
+  test('AR-CC.1 gets its first answer after the thread has closed', async () => {
     const thread = await fixture.threads.create({ agent: 'support', id: 't' })
     const first = await same(thread.once('key'))
     await fixture.store.write((tx) =>

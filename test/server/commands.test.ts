@@ -22,8 +22,8 @@ const ROUTES: readonly {
   { path: 'files/content?path=/a', method: 'DELETE' },
 ]
 
-describe.each(ROUTES)('AR-CC.1 $method $path', ({ path, method = 'POST', body, other }) => {
-  test('three times under one Idempotency-Key: equal answers, one command, and 409 for other content', async () => {
+describe.each(ROUTES)('$method $path', ({ path, method = 'POST', body, other }) => {
+  test('AR-CC.1 three times under one Idempotency-Key: equal answers, one command, and 409 for other content', async () => {
     const thread = await fixture.threads.create({ agent: 'support', account: 'acme' })
     const ask = (sent: object | string | undefined, key = 'key') =>
       call(`/threads/${thread.threadId}/${path}`, {
@@ -96,10 +96,10 @@ test('a wait that is over says why there is no result yet', async () => {
     expect(codeOf(await call(`/threads/t/result?seconds=${seconds}`))).toEqual([400, 'bad_request'])
 })
 
-describe('KP-12.1 a body', () => {
+describe('a body', () => {
   const small = serverFixture({ requestBytes: 2_000 })
 
-  test('of a byte more than 1 MB is refused before anything is stored, one of 1 MB is not too large', async () => {
+  test('KP-12.1 of a byte more than 1 MB is refused before anything is stored, one of 1 MB is not too large', async () => {
     const { threadId } = await fixture.threads.create({ agent: 'support' })
     const sized = (bytes: number) => {
       const empty = JSON.stringify({ content: 'x', metadata: { a: '' } })
