@@ -48,8 +48,8 @@ interface Sending {
 
 /**
  * The only path of a message: its row first (T2), then a signal with nothing but its id (T5). A message that is sent again
- * with the same id and content is delivered once (T3), whatever failed before. Of one that preempts, the activity in flight is told
- * besides, as of a stop.
+ * with the same id and content is delivered once (T3), whatever failed before. The activity in flight is also told of a message
+ * that preempts, as it is told of a stop.
  */
 export function sendMessage(context: ClientContext, sending: Sending): Promise<SentMessage> {
   const { threadId } = sending

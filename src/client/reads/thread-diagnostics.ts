@@ -53,7 +53,7 @@ export interface ThreadDiagnostics {
   readonly errors: readonly { readonly id: string; readonly at: number; readonly type: string }[]
   /** The number of requests that wait for somebody. */
   readonly pending: number
-  /** What it does, and since when; null: nothing. It says not that this takes too long. */
+  /** What it does, and since when; null: nothing. It does not say that this takes too long. */
   readonly working: { readonly doing: string | null; readonly since: number } | null
   readonly interrupt: 'none' | 'stopped' | 'terminating' | 'terminated'
   /** The limit of its account for which it waits. */
