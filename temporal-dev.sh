@@ -124,6 +124,7 @@ command_demo() {
 
 command_install() {
   ensure_packages
+  ensure_site_packages
   command_install_servers
   ensure_python
   ensure_chromium

@@ -96,7 +96,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           isolate: false,
-          include: ['{src,scripts,simulation}/**/*.test.ts'],
+          include: ['{src,scripts,simulation,site}/**/*.test.ts'],
           // A few live through thousands of turns, which takes seconds where other programs use both cores.
           testTimeout: 90_000,
         },
@@ -122,7 +122,7 @@ export default defineConfig({
           name: 'servers',
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{integration,chaos,hostile,page}/**'],
+          exclude: ['test/{integration,chaos,hostile,page,site}/**'],
           // The mode that costs least is the one of PostgreSQL, below.
           env: IS_LONG
             ? {}
@@ -139,6 +139,8 @@ export default defineConfig({
       }),
       // In a real browser.
       onServers('page', { include: ['test/page/**/*.test.ts'] }),
+      // The documents, built and read in a real browser; it needs no server.
+      { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'], testTimeout: 60_000 } },
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],

@@ -20,6 +20,8 @@ import { slowModelsBench } from './slow-models/slow-models-bench.js'
 import { startBench } from './start/start-bench.js'
 import { stepBench } from './step/step-bench.js'
 import { stopBench } from './stop/stop-bench.js'
+import { storedBench } from './stored/stored-bench.js'
+import { streamsBench } from './streams/streams-bench.js'
 import { wakeBench } from './wake/wake-bench.js'
 
 type MachineResult = BenchResult & { readonly machine: readonly string[] }
@@ -39,6 +41,8 @@ const ON_SERVERS: Readonly<Record<string, (servers: BenchServers) => Promise<Mac
   start: startBench,
   step: stepBench,
   stop: stopBench,
+  stored: storedBench,
+  streams: streamsBench,
   wake: wakeBench,
 }
 /** These bring what they need. */

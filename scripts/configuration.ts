@@ -44,8 +44,8 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
   ],
   [
     '`EVERTHREAD_EGRESS_ALLOW`',
-    'clients, `everthread serve`',
-    'hosts and networks that webhooks may reach beside the public internet, by commas',
+    'clients, workers, `everthread serve`',
+    'hosts and networks that webhooks and HTTP tools may reach beside the public internet, by commas',
     'none',
   ],
   ['`EVERTHREAD_LOG`', 'worker', '`json` or `text`', '`text`'],
@@ -67,6 +67,12 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
     '`everthread serve`',
     'the Temporal UI, to which the page for people links; without a namespace it gets the one of the client',
     'no link',
+  ],
+  [
+    '`EVERTHREAD_PAGE_URL`',
+    'clients, `everthread serve`',
+    'the page for people, to which the Temporal UI leads from the threads that they create',
+    'no address',
   ],
   ['`EVERTHREAD_CACHE`', '`everthread dev`', 'the folder of downloaded servers', '`~/.cache/everthread`'],
   ['`TEMPORAL_TEST_SERVER_PATH`', 'tests', 'the time-skipping test server', 'a download of the SDK'],

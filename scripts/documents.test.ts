@@ -17,12 +17,25 @@ const {
 const PAGES = globSync('**/*.md', {
   cwd: ROOT,
   exclude: (path) =>
-    /^(?:node_modules|dist|test-results|\.everthread)/.test(path) || path.includes('/node_modules'),
+    /^(?:node_modules|dist|site|test-results|\.everthread)/.test(path) || path.includes('/node_modules'),
 })
 /** Folders of the repository with files of ours; what a build or a run makes is not among them. */
-const FOLDERS = ['bench', 'chaos', 'docs', 'examples', 'histories', 'scripts', 'simulation', 'src', 'test']
+const FOLDERS = [
+  'bench',
+  'chaos',
+  'docs',
+  'examples',
+  'histories',
+  'scripts',
+  'simulation',
+  'site',
+  'src',
+  'test',
+]
 const NAMES = new Set(
-  globSync(`{${FOLDERS.join()}}/**/*.{ts,tsx}`, { cwd: ROOT }).map((path) => basename(path)),
+  globSync(`{${FOLDERS.join()}}/**/*.{ts,tsx}`, { cwd: ROOT, exclude: ['site/node_modules'] }).map((path) =>
+    basename(path),
+  ),
 )
 const MODULES = globSync('src/*', { cwd: ROOT }).map((path) => path.slice('src/'.length))
 const text = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
@@ -32,8 +45,9 @@ const isShipped = (path: string): boolean =>
     (place) => path === place || path.startsWith(`${place}/`),
   )
 
+const INDEX = 'docs/guide/README.md'
 /** What a newcomer is sent to. */
-const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT })
+const GUIDE = globSync('docs/guide/*.md', { cwd: ROOT }).filter((page) => page !== INDEX)
 /**
  * Not for newcomers: whoever runs agents needs it once they are to be restricted, or to be paid for. The page of `agent()` is the
  * reference of what README begins with.
@@ -53,6 +67,17 @@ const LATER = [
   'queue',
   'webhooks',
   'browsers',
+  'http-client',
+  'react',
+  'mcp-server',
+  'ag-ui',
+  'use-chat',
+  'fork',
+  'long-conversations',
+  'tool-failures',
+  'http-tools',
+  'mcp',
+  'tool-progress',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))
 const READING = ['README.md', 'docs/concepts.md', 'docs/guarantees.md', 'docs/architecture.md', ...FIRST]
@@ -82,9 +107,10 @@ describe('links', () => {
     ).toEqual([])
   })
 
-  test('of README lead to each page of the guide', () => {
-    const linked = linksOf('README.md').map(({ path }) => path)
-    expect(GUIDE.filter((page) => !linked.includes(page))).toEqual([])
+  test('of README lead to the guide, and of the guide to each of its pages', () => {
+    const linksIn = (page: string): readonly string[] => linksOf(page).map(({ path }) => path)
+    expect(linksIn('README.md')).toContain(INDEX)
+    expect(GUIDE.filter((page) => !linksIn(INDEX).includes(page))).toEqual([])
   })
 })
 
@@ -104,6 +130,13 @@ test.each<readonly [page: string, most: number]>([
 
 test('what a newcomer reads has at most 90 KB', () => {
   expect(READING.map(bytes).reduce((one, other) => one + other)).toBeLessThanOrEqual(90 * 1024)
+})
+
+test('each picture is small, and a page shows it', () => {
+  const shown = PAGES.flatMap((page) => linksOf(page).map(({ path }) => path))
+  const pictures = globSync('docs/images/*', { cwd: ROOT })
+  expect(pictures.length).toBeGreaterThan(0)
+  expect(pictures.filter((picture) => bytes(picture) > 150_000 || !shown.includes(picture))).toEqual([])
 })
 
 test('README has the command that runs every test', () => {

@@ -18,7 +18,8 @@ interface Field {
 /** The files whose types the table names. */
 const FILES = [
   ...(['events', 'event-codes', 'payloads/governance', 'payloads/lifecycle'] as const),
-  ...(['payloads/queue', 'payloads/sessions', 'status', 'plan', 'message'] as const),
+  ...(['payloads/compaction', 'payloads/live-text', 'payloads/queue', 'payloads/sessions'] as const),
+  ...(['payloads/tool-failure', 'status', 'plan', 'message'] as const),
 ] as const
 
 /** What each named type of the table is; their fields are printed at the end of the page. */
@@ -34,6 +35,7 @@ const SHAPES = [
   'ContextItem',
   'Routing',
   'RoutingCandidate',
+  'ToolFailure',
 ] as const
 
 const CODES = [
@@ -89,6 +91,7 @@ export function eventsPage(): string {
   )
   const [table] = sources
   if (table === undefined) throw new Error('Expected the event table')
+  const live = find(sources, 'DeltaPayload')
   const payloads = find(sources, 'JoinedPayloads')
   const joined = new Map(payloads.members('JoinedPayloads').map((member) => [member.name, member.fields()]))
   const open = new Map(table.members('OpenFields').map(({ name, type }) => [name, type]))
@@ -114,8 +117,13 @@ export function eventsPage(): string {
       ...events,
       '## `model.delta` and `reasoning.delta`',
       'Text while a model streams it. A delta is not in the log, so it has no `sequence`; `message.created` with the same `messageId` replaces it. ' +
-        table.comment('DeltaPayload'),
-      list(table.fields('DeltaPayload')),
+        live.comment('DeltaPayload'),
+      list(live.fields('DeltaPayload')),
+      '## `tool.output` and `tool.progress`',
+      'What a tool reports while its call runs, with the `toolCallId`. It is not in the log; `tool.result` of the call, or `action.required`, replaces it. ' +
+        'The payload of `tool.output` is that of a delta. That of `tool.progress`: ' +
+        live.comment('ProgressPayload'),
+      list([...live.fields('ProgressPayload'), ...live.fields('ToolProgress')]),
       '## Codes',
       ...CODES.map((name) => codeSection(name, find(sources, name))),
       '## Types',

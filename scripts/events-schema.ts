@@ -28,8 +28,11 @@ const FILES = [
     'event-codes',
     'payloads/governance',
     'payloads/lifecycle',
+    'payloads/compaction',
+    'payloads/live-text',
     'payloads/queue',
     'payloads/sessions',
+    'payloads/tool-failure',
   ] as const),
   ...(['status', 'plan', 'message', 'values', 'time'] as const),
 ]
@@ -70,10 +73,16 @@ export function eventsSchema(): JsonSchema {
   )
   const { sequence: _sequence, eventId: _eventId, ...ofDelta } = envelope.properties
   const required = envelope.required.filter((name) => Object.hasOwn(ofDelta, name))
-  const delta = { ...envelope, properties: ofDelta, required: [...required, 'messageId'] }
-  const deltas = ['model.delta', 'reasoning.delta'].map(
-    (type) => [type, eventOf(delta, type, named('DeltaPayload'))] as const,
-  )
+  const live = [
+    ['model.delta', 'messageId', 'DeltaPayload'],
+    ['reasoning.delta', 'messageId', 'DeltaPayload'],
+    ['tool.output', 'toolCallId', 'DeltaPayload'],
+    ['tool.progress', 'toolCallId', 'ProgressPayload'],
+  ] as const
+  const deltas = live.map(([type, about, payload]) => {
+    const delta = { ...envelope, properties: ofDelta, required: [...required, about] }
+    return [type, eventOf(delta, type, named(payload))] as const
+  })
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'An event of a thread of Everthread',

@@ -1,6 +1,8 @@
 export { agent, isAgent } from './definitions/short-form/agent.js'
 export { defineAgent } from './definitions/agent.js'
 export { ConfigError } from './protocol/errors.js'
+export { defineHttpTool } from './definitions/http-tool/http-tool.js'
+export { httpToolsFromOpenApi } from './definitions/http-tool/open-api.js'
 export { defineEffect } from './definitions/effect.js'
 export { defineHook } from './definitions/hook.js'
 export { defineModel } from './definitions/model.js'
@@ -11,6 +13,16 @@ export { registry } from './definitions/registry.js'
 export { defineRemoteTool } from './definitions/tool.js'
 export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
+export type {
+  ResumedCall,
+  SourceCall,
+  SourcePending,
+  SourceTool,
+  SourceUser,
+  ToolSource,
+} from './definitions/tool-source.js'
+export { ToolError } from './definitions/tool-error.js'
+export type { ToolErrorCategory, ToolFailure } from './protocol/payloads/tool-failure.js'
 export {
   ApprovalForbiddenError,
   MessageNotFoundError,
@@ -25,12 +37,16 @@ export {
   ThreadError,
   ThreadNotFoundError,
   ThreadTerminatedError,
+  UnknownAgentError,
   WaitTimeoutError,
 } from './protocol/errors.js'
 export { formatCost } from './protocol/status.js'
 export { FileError } from './store/files/file-checks.js'
 export { StoreError } from './store/store-error.js'
 
+export type { HttpAuth } from './definitions/http-tool/http-auth.js'
+export type { HttpToolDefinition } from './definitions/http-tool/http-tool.js'
+export type { OpenApiTools } from './definitions/http-tool/open-api.js'
 export type { Agent, AgentOptions, SubagentSettings } from './definitions/short-form/agent.js'
 export type { AgentModel } from './definitions/short-form/agent-model.js'
 export type { AgentDefinition, SessionToolBinding, SideConfig } from './definitions/agent.js'
@@ -77,7 +93,13 @@ export type {
 } from './definitions/thread-state.js'
 export type { ThreadEndpoint } from './definitions/thread-state.js'
 export type { PendingToolResult, ToolAnswer, ToolResult, ToolResultPart } from './definitions/tool-result.js'
-export type { ToolArguments, ToolCall, ToolDefinition, ToolRetry } from './definitions/tool.js'
+export type {
+  ToolArguments,
+  ToolCall,
+  ToolDefinition,
+  ToolErrorHandler,
+  ToolRetry,
+} from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/agent.js'
 export type {
   Action,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import type { Client } from '@temporalio/client'
 import { ThreadClient } from 'everthread/client'
+import type { CreateThread } from 'everthread/client'
 
 import type { BenchServers } from '../bench-servers.js'
 import { inTurns } from '../in-turns.js'
@@ -68,7 +69,7 @@ export async function measureCrowd(bench: ManyBench, crowd: Crowd): Promise<Meas
     const crews: BySide<Crew> = {
       bare: await begin(bareCrew(bench, { loops, steps })),
       thread: await begin(threadCrew(bench, { loops, steps })),
-      ahead: await begin(threadCrew(bench, { loops, steps: stepsAhead }, STEPS_AHEAD)),
+      ahead: await begin(threadCrew(bench, { loops, steps: stepsAhead }, { runAhead: STEPS_AHEAD })),
     }
     const rounds: BySide<Work>[] = []
     for (let n = -WARM_UP_ROUNDS; n < ROUNDS; n += 1) {
@@ -118,13 +119,21 @@ async function bareCrew({ servers, client, bundles }: ManyBench, crowd: Loops): 
   }
 }
 
-/** `runAhead`: steps that one activity does. */
-async function threadCrew(
+interface ThreadCrew {
+  /** Steps that one activity does. @default 1 */
+  readonly runAhead?: number
+  /** Of each thread. @default none */
+  readonly budgets?: CreateThread['budgets']
+}
+
+/** Threads of a worker process of their own. */
+export async function threadCrew(
   { servers: { address, store }, client, bundles }: ManyBench,
   crowd: Loops,
-  runAhead?: number,
+  { runAhead, budgets }: ThreadCrew = {},
 ): Promise<Crew> {
-  const taskQueue = `bench-many-${runAhead === undefined ? 'threads' : 'ahead'}-${crowd.loops}`
+  const kind = `${runAhead === undefined ? 'threads' : 'ahead'}${budgets === undefined ? '' : '-budgeted'}`
+  const taskQueue = `bench-many-${kind}-${crowd.loops}`
   const place: ThreadPlace = {
     ...{ address, taskQueue, store, codePath: bundles.thread.path },
     ...(runAhead !== undefined && { runAhead }),
@@ -141,7 +150,8 @@ async function threadCrew(
     round: () =>
       roundOf(worker, { ...crowd, window }, async () => {
         const all = { count: crowd.loops, atOnce: AT_ONCE }
-        const started = await inTurns(all, () => threads.create({ agent: 'worker' }))
+        const given = { agent: 'worker', ...(budgets !== undefined && { budgets }) }
+        const started = await inTurns(all, () => threads.create(given))
         // At once, so that the first ones are not done before the last ones begin.
         await Promise.all(started.map((thread) => thread.send('Go on.')))
         // As the bare loops do, they end: the next round begins with none.

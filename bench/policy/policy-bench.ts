@@ -6,16 +6,22 @@ import { definePolicy } from 'everthread'
 import type { Budgets } from 'everthread'
 import type { CreateThread } from 'everthread/client'
 
+import type { Client } from '@temporalio/client'
+
 import type { BenchServers } from '../bench-servers.js'
+import { writeBundles } from '../bundles.js'
 import type { BenchResult, Figure } from '../figure.js'
 import { withLoopingWorker } from '../looping-worker.js'
 import type { LoopingWorker } from '../looping-worker.js'
 import { describeMachine } from '../machine.js'
+import { threadCrew } from '../many/measure-crowd.js'
 import { median } from '../median.js'
 import { countedRounds } from '../sides.js'
 import type { StepTime } from '../step/stopwatch.js'
+import { inTemporaryFolder } from '../temporary-folder.js'
 
-const STEPS = 36
+/** Whole activities of ten: Temporal's part of a step, which varies more than what is measured, is a tenth of the usual one. */
+const STEPS = 200
 const PAIRS = countedRounds(15)
 /** The first ones pay for compilation on both sides. */
 const WARM_UP = 2
@@ -54,9 +60,40 @@ export async function policyBench(
         })
         if (n >= 0) rounds.push(round)
       }
-      return { ...report(rounds), machine: await describeMachine(plain.client.workflow, servers) }
+      const { figures, table, notes } = report(rounds)
+      const ratio = await measureCrowds(servers, plain.client)
+      return {
+        figures: [...figures, { bench: 'policy', figure: 'crowd_steps_ratio', value: ratio, unit: '' }],
+        ...{ table, notes, machine: await describeMachine(plain.client.workflow, servers) },
+      }
     }),
   )
+}
+
+const CROWD = { loops: 50, steps: 20 } as const
+const CROWD_PAIRS = countedRounds(7)
+
+/** Steps a second of 50 threads with budgets, against as many without: the median of pairs, by two worker processes. */
+async function measureCrowds(servers: BenchServers, client: Client): Promise<number> {
+  return inTemporaryFolder(async (folder) => {
+    const bench = { servers, client, bundles: await writeBundles(folder) }
+    const plain = await threadCrew(bench, CROWD)
+    const budgeted = await threadCrew(bench, CROWD, { budgets: BUDGETS })
+    try {
+      const ratios: number[] = []
+      for (let n = -1; n < CROWD_PAIRS; n += 1) {
+        const inOrder = n % 2 === 0
+        const first = await (inOrder ? plain : budgeted).round()
+        const second = await (inOrder ? budgeted : plain).round()
+        const ratio = second.stepsPerSecond / first.stepsPerSecond
+        if (n >= 0) ratios.push(inOrder ? ratio : 1 / ratio)
+      }
+      return median(ratios)
+    } finally {
+      await plain.end()
+      await budgeted.end()
+    }
+  })
 }
 
 /** One right after the other, in turns: a later one meets a warmer machine. */
@@ -80,7 +117,7 @@ async function steps(
   worker: LoopingWorker,
   given: Pick<CreateThread, 'permissions' | 'budgets'>,
 ): Promise<StepTime> {
-  const thread = await worker.createThread('worker', given)
+  const thread = await worker.createThread('ahead', given)
   worker.stopwatch.reset()
   await worker.takeTurn(thread, { calls: STEPS, resultLength: 2 })
   const time = worker.stopwatch.perStep()
@@ -108,9 +145,10 @@ function report(rounds: readonly Round[]): BenchResult {
       )
     }
   const notes = [
-    `${PAIRS} rounds of ${STEPS} steps with one call each: medians of the rounds.`,
+    `${PAIRS} rounds of ${STEPS} steps with one call each, ten in an activity: medians of the rounds.`,
     'Judged: 50 rules of the worker and 51 of the thread, a policy function, and a tool with a capability; each call leaves an event more.',
     'Budgeted: a budget of the run and one of the tree, to which each model call and each tool call is charged.',
+    `crowd_steps_ratio: steps a second of ${CROWD.loops} threads at once with these budgets / without, ${CROWD_PAIRS} pairs.`,
     'How each figure is made: bench/README.md',
   ]
   return { figures, table, notes }

@@ -14,6 +14,7 @@ import { checkCalls } from './check-calls.js'
 import { checkChildren } from './check-children.js'
 import { checkDeltas } from './check-deltas.js'
 import { checkDoctor } from './check-doctor.js'
+import { checkEnds } from './check-ends.js'
 import { checkEvents } from './check-events.js'
 import { checkFiles } from './check-files.js'
 import type { FileCheck } from './check-files.js'
@@ -53,7 +54,7 @@ interface Checked {
 
 /** Everything that was promised, from outside: the client's read API, journals of our own, the command. */
 export async function checkAll(place: CheckedPlace): Promise<Checked> {
-  const { threads, seed } = place
+  const { threads } = place
   const deeds = readJournal<Deed>(place.deeds)
   const acknowledged = readJournal<Acknowledgement>(place.acknowledged)
   const received = readJournal<ReceivedEvent>(place.received)
@@ -81,13 +82,12 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       ],
     }
   })
-  const unplaced = await unplacedMessages(place.database)
+  const sent = acknowledged.filter(({ kind }) => kind === 'sent')
   const budgets = await checkBudgets(threads, place.database)
   const findings = [
     ...budgets.findings,
     ...checks.flatMap((checked) => checked.findings),
-    ...checkPlans(byId, { acknowledged, unplaced, seed }),
-    ...checkWaiting(unplaced, await keptByStopped(threads, unplaced)),
+    ...(await checkSubmissions(place, byId, acknowledged)),
     ...checkAnswers(answers),
     ...checkDoctor(place),
   ]
@@ -97,7 +97,7 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
     counts: {
       threads: records.length,
       subagents: records.filter(({ parent }) => parent !== null).length,
-      messages: acknowledged.filter(({ kind }) => kind === 'sent').length,
+      messages: sent.length,
       queue_full: acknowledged.filter(({ kind }) => kind === 'full').length,
       answers: answers.filter(({ kind }) => kind === 'returned').length,
       side_effects: of('tool'),
@@ -111,6 +111,22 @@ export async function checkAll(place: CheckedPlace): Promise<Checked> {
       ...countCut(records, deeds),
     },
   }
+}
+
+/** What the client has sent is where its plan says, and has come to its one end. */
+async function checkSubmissions(
+  { threads, database, seed }: CheckedPlace,
+  records: ReadonlyMap<string, ThreadRecord>,
+  acknowledged: Plans['acknowledged'],
+): Promise<readonly Finding[]> {
+  const unplaced = await unplacedMessages(database)
+  const kept = await keptByStopped(threads, unplaced)
+  const sent = acknowledged.filter(({ kind }) => kind === 'sent')
+  return [
+    ...checkPlans(records, { acknowledged, unplaced, seed }),
+    ...checkWaiting(unplaced, kept),
+    ...(await checkEnds(threads, sent, { records, kept })),
+  ]
 }
 
 /** Messages that stopped subagents say they keep. */

@@ -37,6 +37,15 @@ packages_fresh() {
     [ "$(cat node_modules/.everthread-stamp 2>/dev/null)" = "$(packages_stamp)" ]
 }
 
+# The generator of the documents has packages of its own (site/package.json).
+ensure_site_packages() {
+  mkdir -p .everthread
+  acquire_lock "$PWD/.everthread/site.lock" 'installs the packages of the documents'
+  run_process node site/build.ts --packages ||
+    fail 'npm ci failed in site/, as shown: check the network (or the registry in .npmrc) and try again.'
+  release_lock "$PWD/.everthread/site.lock"
+}
+
 ensure_build() {
   mkdir -p .everthread
   acquire_lock "$PWD/.everthread/build.lock" 'builds'

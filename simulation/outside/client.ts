@@ -152,16 +152,17 @@ export function* queueTool(world: World, thread: ThreadRow): Client {
   } while (world.may(0.15))
 }
 
+/** The messages and calls of a thread that wait their turn. */
+function waitingItems(thread: ThreadRow): readonly string[] {
+  const messages = [...thread.messages.values()].filter(({ status }) => status === 'pending')
+  const calls = [...thread.calls.values()].filter(({ placed, status }) => !placed && status === 'open')
+  return [...messages, ...calls].map(({ id }) => id)
+}
+
 /** What waits its turn is taken back: its row decides, then the workflow's queue follows. */
 export function* removeQueued(world: World, thread: ThreadRow): Client {
   if (!isOpen(thread)) return
-  const waiting = [
-    ...[...thread.messages.values()].filter(({ status }) => status === 'pending').map(({ id }) => id),
-    ...[...thread.calls.values()]
-      .filter(({ placed, status }) => !placed && status === 'open')
-      .map(({ id }) => id),
-    ...thread.effects.keys(),
-  ]
+  const waiting = [...waitingItems(thread), ...thread.effects.keys()]
   if (waiting.length === 0) return
   const id = world.random.pick(waiting)
   const call = thread.calls.get(id)
@@ -174,12 +175,7 @@ export function* removeQueued(world: World, thread: ThreadRow): Client {
 /** What waits is moved before all else: the workflow decides. */
 export function* promoteQueued(world: World, thread: ThreadRow): Client {
   if (!isOpen(thread)) return
-  const waiting = [
-    ...[...thread.messages.values()].filter(({ status }) => status === 'pending').map(({ id }) => id),
-    ...[...thread.calls.values()]
-      .filter(({ placed, status }) => !placed && status === 'open')
-      .map(({ id }) => id),
-  ]
+  const waiting = waitingItems(thread)
   if (waiting.length === 0) return
   const id = world.random.pick(waiting)
   yield AT_ANY_TIME

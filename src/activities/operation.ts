@@ -8,6 +8,7 @@
  *
  *     (no row) --begin--> drained | started --keep--> drained | started --finish--> finished
  *     (no row) --postpone--> waiting --begin--> started
+ *     started --suspend--> waiting --begin--> started   what its detail says of the next part stays
  *     (no row) --record--> finished      an operation that is one transaction
  *
  * Invariants, which are T4 in detail:
@@ -22,13 +23,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { ActivityInput } from '../protocol/activities.js'
+import type { ActivityInput, PendingAnswer, WaitAnswer } from '../protocol/activities.js'
 import type { Fact } from '../protocol/facts.js'
 import { failure, hasFailureType } from '../protocol/failures.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { ThreadOperation } from '../protocol/operations.js'
 import { toMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
+import { isObject } from '../protocol/values.js'
 import type { JsonObject } from '../protocol/values.js'
 import { digestOf } from '../store/digest.js'
 import type { StoredEvent } from '../store/event-rows.js'
@@ -82,7 +84,17 @@ export interface HeldOperation extends OperationKey {
   readonly now: Micros
 }
 
-type Kind = 'model' | 'tool' | 'effect' | 'activation' | 'begin' | 'settle' | 'expire' | 'report'
+type Kind =
+  | 'model'
+  | 'tool'
+  | 'effect'
+  | 'activation'
+  | 'begin'
+  | 'settle'
+  | 'expire'
+  | 'report'
+  | 'compaction'
+  | 'catalog'
 
 export interface Beginning {
   readonly kind: Kind
@@ -131,12 +143,29 @@ function insert(tx: Writer, { threadId, id }: Unfinished, beginning: Beginning):
   return { threadId, id, attempt: 1, state, asked: 0, messageId, detail, now }
 }
 
-/** Starts an operation that waited for permission: none of its work has happened so far. */
+/** The next part of a call that goes on in parts (`sources/continuation.ts`). */
+export interface Continuation {
+  /** From 2. */
+  readonly number: number
+  readonly resume: JsonObject
+  /** The answer of the activity that has ended the part before. */
+  readonly answer: PendingAnswer | WaitAnswer
+}
+
+/** The next part of a call whose operation was suspended, also while it runs; null: it has one part. */
+export function continuationOf(operation: Pick<OperationRecord, 'detail'> | null): Continuation | null {
+  const detail = operation?.detail
+  // Written by `suspend`: the store's boundary.
+  return isObject(detail) ? ((detail['continuation'] as Continuation | undefined) ?? null) : null
+}
+
+/** Starts an operation that waited: for permission, so that none of its work has happened, or for its next part. */
 function start(tx: Writer, operation: OperationRecord, { now, messageId }: Beginning): HeldOperation {
   const { thread_id: threadId, id, attempt: asked } = operation
   const attempt = asked + 1
   const state = 'started'
-  const detail = { asked }
+  const continuation = continuationOf(operation)
+  const detail = { ...(continuation !== null && { continuation }), asked }
   pipeline(tx, takeOperation(tx, { threadId, id, attempt, state, scheduledAt: readScheduledTime(), detail }))
   return {
     ...{ threadId, id, attempt, state, asked, detail, now },
@@ -182,6 +211,17 @@ export async function postpone(
       ...{ thread_id: threadId, id, kind, ...place, state, attempt, detail, started_at: now },
     })
   else await takeOperation(tx, { threadId, id, attempt, state, detail })
+}
+
+/** Ends a part of an operation, which waits for its next one. @throws as `finish` */
+export async function suspend(
+  tx: Writer,
+  { threadId, id, attempt }: HeldOperation,
+  continuation: Continuation,
+): Promise<void> {
+  const detail = { continuation }
+  if (!(await takeOperation(tx, { threadId, id, attempt, state: 'waiting', detail })))
+    throw failure('Operation.Lost')
 }
 
 /**

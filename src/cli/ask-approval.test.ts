@@ -39,6 +39,9 @@ async function talk(request: ApprovalRequest | BudgetRequest, ...lines: readonly
     ask: async (question: string) => (shown.push(question), left.shift() ?? null),
     onInterrupt: () => () => undefined,
     onKey: () => () => undefined,
+    takeStreams: () => {
+      throw new Error('Expected a terminal.')
+    },
   }
   const asking = { terminal, signal: new AbortController().signal }
   const answer =

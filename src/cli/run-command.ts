@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 
 import type { Client } from '@temporalio/client'
-import type { Duration } from '@temporalio/common'
 
 import { ThreadClient } from '../client/index.js'
 import type { Finding } from '../client/index.js'
@@ -10,7 +9,9 @@ import { init } from '../dev/init.js'
 import { readOwnPackage } from '../dev/own-package.js'
 import { chat } from './chat.js'
 import { inspect } from './inspect.js'
+import { mcp } from './mcp.js'
 import { serve } from './serve.js'
+import { readSweepTimes, SWEEP_FLAGS } from './sweep-times.js'
 import type { Command, Terminal } from './terminal.js'
 import { listMissingSearchAttributes, translate } from '../client/connection.js'
 import { ConfigError } from '../protocol/errors.js'
@@ -100,12 +101,19 @@ const reopen: Command = {
   },
 }
 
-/** The times of a sweep, by their flags. */
-const SWEPT = {
-  'closed-for': 'closedFor',
-  'archived-for': 'archivedFor',
-  'inactive-for': 'inactiveFor',
-} as const
+/** For a receiver that has lost what it had accepted. */
+const redeliver: Command = {
+  usage: '<webhook> <event>',
+  summary: 'post the events of a webhook again from this one on, whose id was posted with it',
+  arguments: ['webhook', 'event'],
+  flags: {},
+  async run({ threads, terminal }, given) {
+    const [id = '', eventId = ''] = given.arguments
+    const moved = await threads.webhooks.redeliver(id, eventId)
+    if (moved === null) throw new ConfigError([`Expected the id of a webhook, got "${id}".`])
+    terminal.line(`posted again, by the servers of the store: webhook ${id} from event ${eventId} on`)
+  },
+}
 
 /** Retention: a scheduler should run it each day. */
 export const sweep: Command = {
@@ -114,23 +122,15 @@ export const sweep: Command = {
     'delete trees of threads that closed longer ago, such as "90d", or sessions that were archived longer ago, and files that no ' +
     'thread has; end sessions that nobody used for that time, such as "24h"',
   arguments: [],
-  flags: { 'closed-for': 'string', 'archived-for': 'string', 'inactive-for': 'string', 'dry-run': 'boolean' },
+  flags: { ...SWEEP_FLAGS, 'dry-run': 'boolean' },
   async run({ threads, terminal }, { flags }) {
-    const times = Object.entries(SWEPT).flatMap(([flag, name]) => {
-      const time = flags[flag]
-      if (typeof time !== 'string') return []
-      // A bare number means milliseconds: a number that was meant as days would delete nearly everything.
-      if (!/[a-z]/i.test(time))
-        throw new ConfigError([`Expected --${flag} with a unit, such as "90d", got "${time}".`])
-      // The client parses it, and refuses an invalid time.
-      return [[name, time as Duration] as const]
-    })
-    if (times.length === 0)
+    const times = readSweepTimes(flags)
+    if (Object.keys(times).length === 0)
       throw new ConfigError([
         'Expected --closed-for, --archived-for or --inactive-for with a time such as "90d", got none.',
       ])
     const dryRun = flags['dry-run'] === true
-    const swept = await threads.sweep({ ...Object.fromEntries(times), dryRun })
+    const swept = await threads.sweep({ ...times, dryRun })
     const what = dryRun ? 'would be deleted' : 'deleted'
     terminal.line(`threads: ${swept.threads} in ${swept.trees} trees ${what}`)
     if (flags['inactive-for'] !== undefined)
@@ -172,9 +172,11 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map(
     inspect,
     chat,
     serve,
+    mcp,
     'rotate-secrets': rotateSecrets,
     doctor,
     reopen,
+    redeliver,
     sweep,
   }),
 )

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { readTokens, readToolWorkers, serve } from './serve.js'
+import { readSweepTimes } from './sweep-times.js'
 import type { CommandContext } from './terminal.js'
 
 afterEach(() => {
@@ -35,6 +36,16 @@ token-of-others ruby, token-without-queues`
     { token: 'token-without-queues', taskQueues: [] },
   ])
   expect(readToolWorkers('# none yet\n')).toEqual([])
+})
+
+test('a time of a sweep without a unit is refused before anything is served', async () => {
+  vi.stubEnv('EVERTHREAD_TOKENS', 'operators-own-token')
+  const served = serve.run({} as CommandContext, {
+    arguments: [],
+    flags: { 'closed-for': '90', 'no-page': true },
+  })
+  await expect(served).rejects.toThrow('Expected --closed-for with a unit, such as "90d", got "90".')
+  expect(readSweepTimes({ 'inactive-for': '24h', other: 'x' })).toEqual({ inactiveFor: '24h' })
 })
 
 test.each(['x', '-1', '65536', '80.5'])('port %j is refused before anything is served', async (port) => {

@@ -4,18 +4,22 @@ import { ConfigError } from '../protocol/errors.js'
 import { serveThreads } from '../server/index.js'
 import { namespaceUrl } from '../server/page.js'
 import type { PageOptions, ThreadServer, Token, ToolWorker } from '../server/index.js'
+import { readSweepTimes, SWEEP_FLAGS } from './sweep-times.js'
 import type { Command, Terminal } from './terminal.js'
 
 /** Serves threads over HTTP until Ctrl-C or SIGTERM. */
 export const serve: Command = {
-  usage: '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE] [--no-page] [--temporal-ui URL]',
+  usage:
+    '[--port N] [--hostname NAME] [--tokens FILE] [--tool-workers FILE] [--no-page] [--temporal-ui URL] [--mcp] ' +
+    '[--closed-for <time>] [--archived-for <time>] [--inactive-for <time>]',
   summary:
     'serve threads over HTTP; one a line: tokens with their account, those of tool workers with their task queues: ' +
-    'FILE, or EVERTHREAD_TOKENS and EVERTHREAD_TOOL_WORKERS; and the page for people, with links to the Temporal UI',
+    'FILE, or EVERTHREAD_TOKENS and EVERTHREAD_TOOL_WORKERS; and the page for people, with links to the Temporal UI; ' +
+    '--mcp: the agents as tools for MCP clients, at /mcp; with a time: a sweep each hour, as `sweep` does it',
   arguments: [],
   flags: {
     ...{ port: 'string', hostname: 'string', tokens: 'string', 'tool-workers': 'string' },
-    ...{ 'no-page': 'boolean', 'temporal-ui': 'string' },
+    ...{ 'no-page': 'boolean', 'temporal-ui': 'string', mcp: 'boolean', ...SWEEP_FLAGS },
   },
   async run({ threads, terminal }, { flags }) {
     const tokens = readTokens(await readText('tokens', flags['tokens'], 'EVERTHREAD_TOKENS'))
@@ -23,13 +27,16 @@ export const serve: Command = {
     const toolWorkers = readToolWorkers(listed)
     const { hostname } = flags
     const page = flags['no-page'] === true ? false : pageOf(flags['temporal-ui'], threads)
+    const sweep = readSweepTimes(flags)
     const server = await serveThreads({
       client: threads,
       tokens,
       toolWorkers,
       page,
+      mcp: flags['mcp'] === true,
       port: portOf(flags['port']),
       ...(typeof hostname === 'string' && { hostname }),
+      ...(Object.keys(sweep).length > 0 && { sweep }),
       log: (entry) => terminal.line(JSON.stringify(entry)),
     })
     const operators = tokens.filter(({ account }) => account === undefined).length

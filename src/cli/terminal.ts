@@ -15,6 +15,8 @@ export interface Terminal {
   ask(question: string, signal?: AbortSignal): Promise<string | null>
   /** Calls the listener with each key that is pressed, without Enter. No line can be asked for afterwards. */
   onKey(listener: (key: string) => void): () => void
+  /** The streams themselves, for a program that speaks a protocol over them. No line can be asked for or written afterwards. */
+  takeStreams(): Pick<Streams, 'input' | 'output'>
   /** Calls the listener at each Ctrl-C instead of ending the process, until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }
@@ -53,6 +55,10 @@ export function openTerminal({ input, output, problems }: Streams): Terminal & {
         input.setRawMode?.(false)
         input.pause()
       }
+    },
+    takeStreams() {
+      lines.close()
+      return { input, output }
     },
     onInterrupt(listener) {
       process.on('SIGINT', listener)

@@ -1,6 +1,7 @@
 import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../client/index.js'
 import { truncate } from './inspect.js'
 import type { MessagePrompt } from './terminal.js'
+import { isRunEnd } from '../protocol/facts.js'
 
 /** Shows the events of a thread, whoever caused them. */
 interface ThreadWatch {
@@ -13,8 +14,6 @@ interface ThreadWatch {
   end(): void
 }
 
-const ENDS: ReadonlySet<ThreadEvent['type']> = new Set(['run.completed', 'run.failed', 'run.cancelled'])
-
 export function watchThread(thread: ThreadHandle, after: number, prompt: MessagePrompt): ThreadWatch {
   const view = createTurnView(prompt.screen)
   const ended = new AbortController()
@@ -25,7 +24,7 @@ export function watchThread(thread: ThreadHandle, after: number, prompt: Message
     for await (const event of thread.events({ after, signal: ended.signal })) {
       view.show(event)
       if (event.type === 'run.started') running = true
-      if (ENDS.has(event.type)) running = false
+      if (isRunEnd(event.type)) running = false
       if (!running) prompt.repeat()
       sequence = event.sequence ?? sequence
       for (const each of waiting) if (each.sequence <= sequence) each.done()

@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client'
 import type { EgressExceptions } from '../egress/addresses.js'
-import { ThreadConflictError, ThreadNotFoundError, ThreadTerminatedError } from '../protocol/errors.js'
+import { ThreadNotFoundError } from '../protocol/errors.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import type { Reader, Store } from '../store/store.js'
 import { StoreError } from '../store/store-error.js'
 import { insertStop } from '../store/threads/stops.js'
-import { isArchived } from '../store/threads/sessions.js'
 import { findThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 
@@ -24,6 +23,8 @@ export interface ClientContext {
   readonly key?: string
   /** What requests to URLs of others may reach beside the public internet. */
   readonly egress: EgressExceptions
+  /** The address of the page for people; undefined: none is known. */
+  readonly pageUrl?: string | undefined
   /** Reports to the operator of the program why a thread waits. */
   readonly onNotice: OnNotice
   /** The search attributes of a start input: only those that are registered in the namespace. */
@@ -42,32 +43,11 @@ export interface ThreadNotice {
 /** Receives the notices. */
 export type OnNotice = (notice: ThreadNotice) => void
 
-const ARCHIVED = 'Expected a thread of a session that is not archived, got one that is: unarchive it first.'
-
 /** Reads the row of a thread. @throws ThreadNotFoundError */
 export async function requireThread(db: Reader, threadId: string): Promise<ThreadRecord> {
   const thread = await findThread(db, threadId)
   if (thread === null) throw new ThreadNotFoundError(threadId)
   return thread
-}
-
-/**
- * Reads the row of a thread that still accepts work. The row alone decides, even after Temporal has deleted the history (T8).
- * @throws ThreadNotFoundError, ThreadTerminatedError; ThreadConflictError for a thread of an archived session
- */
-export async function requireOpenThread(db: Reader, threadId: string): Promise<ThreadRecord> {
-  const thread = await requireThread(db, threadId)
-  if (!isOpen(thread)) throw new ThreadTerminatedError(threadId, describeEnd(thread))
-  if (await isArchived(db, thread)) throw new ThreadConflictError(threadId, { problem: ARCHIVED })
-  return thread
-}
-
-export function isOpen(thread: ThreadRecord): boolean {
-  return thread.closed_at === null && thread.terminate_requested_at === null
-}
-
-function describeEnd(thread: ThreadRecord): string {
-  return thread.closed_at === null ? 'terminated' : thread.status
 }
 
 /**

@@ -16,6 +16,7 @@ import { digestOf } from '../store/digest.js'
 import { appendEvents, readEvents } from '../store/events.js'
 import type { SecretBox } from '../store/secret-box.js'
 import type { Writer } from '../store/store.js'
+import { isOpen } from '../store/threads/open-threads.js'
 import { lastRun } from '../store/threads/runs.js'
 import { insertThread } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
@@ -24,12 +25,12 @@ import { sessionFieldProblems } from './sessions/session-fields.js'
 import type { SessionFields } from './sessions/session-fields.js'
 import { variablesProblem } from './answers/check-answer.js'
 import { putVariables } from './answers/set-variables.js'
-import { isOpen, requireThread } from './client-context.js'
+import { requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { checkMessage, sendMessage } from './messages/send-message.js'
 import type { NewMessage } from './messages/send-message.js'
 import { startWorkflow } from './thread-workflow.js'
-import { findUnknownAgent } from './waiting/notices.js'
+import { assertListed, findUnknownAgent } from './waiting/notices.js'
 import { nowMicros } from '../protocol/time.js'
 
 /** A thread to create, or to find by its id. */
@@ -68,6 +69,12 @@ export interface CreateThread<Agent extends string = string> extends Pick<
    * agent.
    */
   readonly budgets?: Budgets
+  /**
+   * True: the worker that has the agent starts later. The thread is created, its creator gets a notice, and what is sent waits for a
+   * minute in a run. Else an agent that no worker of the store has listed, while others are, is refused.
+   * @default false
+   */
+  readonly allowUnknownAgent?: boolean
 }
 
 /**
@@ -98,7 +105,7 @@ async function create(
   })
   const problem = conflictProblem({ ...thread, agents }, options)
   if (problem !== undefined) throw new ThreadConflictError(threadId, { problem })
-  if (isNew) await reportUnknownAgent(context, thread)
+  if (isNew && options.allowUnknownAgent === true) await reportUnknownAgent(context, thread)
   const { limits, message } = options
   if (message === undefined) {
     if (isOpen(thread)) await startWorkflow(context, thread, { limits, isNew })
@@ -109,7 +116,7 @@ async function create(
   return threadId
 }
 
-/** A worker with this agent may start later: the thread is created, and its creator gets a notice. */
+/** A worker with this agent starts later: the thread is created, and its creator gets a notice. */
 async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadRecord): Promise<void> {
   const notice = await findUnknownAgent(context, { threadId: id, agent })
   if (notice !== null) context.onNotice(notice)
@@ -117,7 +124,7 @@ async function reportUnknownAgent(context: ClientContext, { id, agent }: ThreadR
 
 function createProblems(threadId: unknown, options: CreateThread): readonly string[] {
   const { account, env, title, metadata, workspaceUri } = options
-  const { permissions, permissionMode, interactive, budgets } = options
+  const { permissions, permissionMode, interactive, budgets, allowUnknownAgent } = options
   const problems = [
     threadIdProblem(threadId),
     threadStartProblem({ ...options, message: undefined }),
@@ -133,6 +140,8 @@ function createProblems(threadId: unknown, options: CreateThread): readonly stri
   if (wrongMode !== undefined) problems.push(`permissionMode: ${wrongMode}`)
   const wrongBudgets = budgetsProblem(budgets)
   if (wrongBudgets !== undefined) problems.push(`budgets: ${wrongBudgets}`)
+  if (allowUnknownAgent !== undefined && typeof allowUnknownAgent !== 'boolean')
+    problems.push(`Expected "allowUnknownAgent" to be true or false, got ${typeof allowUnknownAgent}.`)
   if (interactive !== undefined && typeof interactive !== 'boolean')
     problems.push(`Expected "interactive" to be true or false, got ${typeof interactive}.`)
   return problems.filter((problem) => problem !== undefined)
@@ -173,6 +182,7 @@ async function register(
   })
   const started = fact('thread.started', { agent: options.agent, parent: null })
   if (inserted) {
+    if (options.allowUnknownAgent !== true) await assertListed(tx, { threadId: id, agent: options.agent })
     await appendEvents(tx, { threadId: id, events: [started, fact('session.created', {})], now })
     await putVariables(tx, secrets, { threadId: id, values: env })
   }
@@ -217,7 +227,7 @@ function conflictProblem(thread: KnownThread, options: CreateThread): string | u
 }
 
 /** The default id of a first message, which a repeated `create` gives again. A long thread id is replaced by its digest. */
-function firstMessageIdOf(threadId: string): string {
+export function firstMessageIdOf(threadId: string): string {
   const long = messageIdProblem(`${threadId}:first`) !== undefined
   return `${long ? digestOf(threadId) : threadId}:first`
 }

@@ -1,4 +1,5 @@
 export { ThreadClient } from './thread-client.js'
+export { toUIMessageStreamResponse } from './ui-messages/response.js'
 
 export type { Answer, Remember } from './answers/check-answer.js'
 export type { ApprovalRequest, BudgetRequest } from './answers/pending-request.js'
@@ -12,9 +13,16 @@ export type { FollowEvents } from './events/follow-events.js'
 export type { ViewedEvent } from './events/follow-view.js'
 export type { AgentSummary } from './lists/list-threads.js'
 export type { ListPending, PendingPage, ThreadRequest } from './lists/list-threads.js'
-export type { ListThreads, ThreadCounts, ThreadSummary, ThreadsPage } from './lists/list-threads.js'
+export type {
+  ListThreads,
+  ThreadCounts,
+  ThreadOwner,
+  ThreadSummary,
+  ThreadsPage,
+} from './lists/list-threads.js'
 export type { NewMessage } from './messages/send-message.js'
 export type { ToolCallRead } from './messages/read-call.js'
+export type { CompactionRequested, CompactOptions } from './messages/compact-context.js'
 export type { Cancelled, Stopped, StopOptions } from './messages/steer.js'
 export type { MessageEnd, MessageRead } from './messages/read-message.js'
 export type { OnNotice, ThreadNotice } from './client-context.js'
@@ -22,6 +30,7 @@ export type { PageOptions } from './lists/list-threads.js'
 export type { PendingRequest } from './answers/pending-request.js'
 export type { Examine, Finding, FindingKind } from './doctor/finding.js'
 export type { DeletedThread, DeleteThread, KeptHistory } from './retention/delete-thread.js'
+export type { ForkThread } from './forks/fork-thread.js'
 export type { ReopenThread } from './reopen-thread.js'
 export type { EscalateSession, Sessions } from './sessions/change-session.js'
 export type { ListSessions, ReadSession, Session, SessionFile } from './read-session.js'
@@ -35,7 +44,7 @@ export type { ClaimRemoteCall, ClaimedCall } from './remote-calls.js'
 export type { RemoteCalls } from './remote-calls.js'
 export type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
 export type { ErrorsOptions, RecordedError } from './lists/recorded-errors.js'
-export type { RunResult } from './waiting/wait-until-idle.js'
+export type { RunResult } from './reads/run-result.js'
 export type { ThreadClientOptions } from './thread-client.js'
 export type { FileRange, FileStream, ThreadFiles } from './lists/thread-files.js'
 export type { MessagesOptions, RespondOptions, ThreadHandle } from './thread-handle.js'
@@ -50,7 +59,15 @@ export type { ContextBoundary } from './reads/thread-boundaries.js'
 export type { ChildrenPage } from './reads/thread-children.js'
 export type { Incident, ThreadDiagnostics } from './reads/thread-diagnostics.js'
 export type { QueueEntry, ThreadQueue } from './reads/thread-queue.js'
-export type { Capabilities, MissingValue, Unavailable, UnavailableCapability } from '../views/capabilities.js'
+export type {
+  Capabilities,
+  CommandCapability,
+  EventCapability,
+  FactCapability,
+  MissingValue,
+  Unavailable,
+  UnavailableCapability,
+} from '../views/capabilities.js'
 export type { ControlState } from '../views/control-states.js'
 export type { EffectSummary, ThreadSnapshot } from './read-snapshot.js'
 export type {
@@ -70,4 +87,18 @@ export type { BudgetState } from '../store/budgets/budget-state.js'
 export type { PermissionsOwner } from '../store/threads/owner-permissions.js'
 export { fold } from '../fold/index.js'
 export type { FoldableSnapshot, FoldedChild, FoldedRequest, FoldedRun, FoldedThread } from '../fold/index.js'
-export type { DeltaPayload, ThreadEvent, ThreadEventOf } from '../protocol/events.js'
+export type { ThreadEvent, ThreadEventOf } from '../protocol/events.js'
+export type { DeltaPayload, ProgressPayload } from '../protocol/payloads/live-text.js'
+export type { UIStreamReading } from './ui-messages/follow.js'
+export type { UIStreamResponse } from './ui-messages/response.js'
+export type { SubmitUIMessages, UIMessagesRequest } from './ui-messages/submit.js'
+export type { ThreadUIMessages } from './thread-ui-messages.js'
+export type { UIMessages, UIMessagesOptions } from './ui-messages/transcript.js'
+export type {
+  UIFile,
+  UIFinishReason,
+  UIMessage,
+  UIMessageChunk,
+  UIPart,
+  UIText,
+} from '../views/ui-messages.js'

@@ -25,7 +25,7 @@ interface Command<Answer> {
   /** Stores what the command asks for, and makes the answer, which JSON can carry. */
   readonly store: (tx: Writer) => Promise<Answer>
   /** Nothing but its key is stored: what the announcement says is what became of it. */
-  readonly isDecidedByWorkflow?: boolean
+  readonly isDecidedByWorkflow?: (answer: Answer) => boolean
   /** Tells the workflow, after the transaction. The same announcement may come again, as `repeated`. */
   readonly announce?: (answer: Answer, repeated: boolean) => Promise<void>
 }
@@ -43,7 +43,7 @@ export async function carryOut<Answer>(context: ClientContext, command: Command<
     // It was carried out before the thread closed.
     if (repeated && ThreadTerminatedError.isInstance(error)) return answer
     // The workflow alone decides about it, and has refused it or not heard of it: it may be given again.
-    if (command.isDecidedByWorkflow === true)
+    if (command.isDecidedByWorkflow?.(answer) === true)
       await store.write((tx) => forgetCommand(tx, context, command.threadId))
     throw error
   }

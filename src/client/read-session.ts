@@ -23,7 +23,7 @@ import {
 } from '../store/threads/sessions.js'
 import type { ThreadCursor, ThreadRecord } from '../store/threads/threads.js'
 import { runIdOf } from '../protocol/ids.js'
-import { lastRun } from '../store/threads/runs.js'
+import { lastRun, outputOf } from '../store/threads/runs.js'
 import type { RunRecord } from '../store/threads/runs.js'
 import { findThread } from '../store/threads/threads.js'
 import { requireThread } from './client-context.js'
@@ -97,6 +97,8 @@ export interface SessionRun {
   /** Null: it has not ended. */
   readonly endedAt: number | null
   readonly reason: StopReason | null
+  /** As in the result of a run. */
+  readonly output: JsonObject | null
 }
 
 /** A file of one of the threads of a session. */
@@ -219,7 +221,7 @@ export async function readSession(
 function toRun(run: RunRecord | null): SessionRun | null {
   if (run === null) return null
   const { number, trigger_kind: trigger, steps, started_at: startedAt, ended_at: endedAt, reason } = run
-  return { runId: runIdOf(number), trigger, steps, startedAt, endedAt, reason }
+  return { runId: runIdOf(number), trigger, steps, startedAt, endedAt, reason, output: outputOf(run) }
 }
 
 /** The newest messages that fit in all; the newest one, whatever its size. */

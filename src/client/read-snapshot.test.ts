@@ -26,6 +26,7 @@ const thread = {
   created_at: 1,
   snapshot: null,
   origin: null,
+  forked_from: null,
 } as ThreadRecord
 const rows: SnapshotRows = {
   thread,
@@ -36,6 +37,7 @@ const rows: SnapshotRows = {
   waiting: [],
   requests: [],
   effects: [],
+  shownStatus: 'running',
   ahead: null,
 }
 const request: PendingRequest = {

@@ -2,6 +2,7 @@ import { QueryRejectedError, WorkflowClient, WorkflowNotFoundError } from '@temp
 import type { Client } from '@temporalio/client'
 import { LIMITS } from '../protocol/limits.js'
 import { QUERIES } from '../protocol/messages.js'
+import type { ForkedFrom } from '../protocol/payloads/lifecycle.js'
 import type {
   ControlSnapshot,
   LastRun,
@@ -14,17 +15,18 @@ import type {
 import { listRequests } from '../store/calls/request-lists.js'
 import { findDelivered } from '../store/messages/queue.js'
 import type { Reader } from '../store/store.js'
+import { isOpen } from '../store/threads/open-threads.js'
 import { countChildren } from '../store/threads/children.js'
 import { listRegisteredChildren } from '../store/threads/thread-tree.js'
 import { listScheduledEffects } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import { runIdOf } from '../protocol/ids.js'
 import { lastRun } from '../store/threads/runs.js'
-import { agentChainOf } from '../store/threads/threads.js'
+import { agentChainOf, forkedFromOf, showThreads } from '../store/threads/threads.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
 import { toPendingRequest } from './answers/pending-request.js'
 import type { PendingRequest } from './answers/pending-request.js'
-import { isOpen, requireThread } from './client-context.js'
+import { requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { previewCall, listQueuedPreviews } from './events/event-page.js'
 import { readWorkAhead } from './work-ahead.js'
@@ -44,6 +46,8 @@ export interface ThreadSnapshot {
   readonly root: string
   /** The run of the parent that started it; null for a root thread. */
   readonly parentRun: string | null
+  /** The thread that this one was forked from, and the last message that it has of it; null for one that is no fork. */
+  readonly forkedFrom: ForkedFrom | null
   /** The agents that the work has come through, the root's first, its own last. */
   readonly agentChain: readonly string[]
   readonly status: ThreadStatus
@@ -83,6 +87,8 @@ export interface EffectSummary {
 /** What a snapshot takes from the store, beside the control state. */
 export interface SnapshotRows {
   readonly thread: ThreadRecord
+  /** What a list says of the thread: its row does not know that a run waits for a person. */
+  readonly shownStatus: ThreadStatus
   readonly children: readonly SubagentRegistryEntry[]
   readonly childCount: number
   /** The texts of queued items, by id. */
@@ -145,7 +151,7 @@ function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): Threa
   const control = thread.snapshot as ControlSnapshot | null
   return {
     ...readStoredFields(rows),
-    status: status ?? statusOf(thread),
+    status: status ?? statusOf(rows),
     stale: true,
     at: thread.closed_at ?? thread.snapshot_at ?? thread.created_at,
     ...(control === null ? { run: null, lastRun: null } : readControlFields(control, null)),
@@ -156,8 +162,8 @@ function buildRecordedSnapshot(rows: SnapshotRows, status?: ThreadStatus): Threa
 }
 
 /** T8: a thread whose termination was requested accepts nothing, even while no worker has closed it. */
-function statusOf(thread: ThreadRecord): ThreadStatus {
-  return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : thread.status
+function statusOf({ thread, shownStatus }: SnapshotRows): ThreadStatus {
+  return thread.closed_at === null && thread.terminate_requested_at !== null ? 'terminated' : shownStatus
 }
 
 function readStoredFields({ thread, children, childCount }: SnapshotRows) {
@@ -167,6 +173,7 @@ function readStoredFields({ thread, children, childCount }: SnapshotRows) {
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
     parentRun: thread.origin === null ? null : runIdOf(thread.origin.run),
+    forkedFrom: forkedFromOf(thread),
     agentChain: agentChainOf(thread),
     statusText: thread.status_text,
     children,
@@ -307,12 +314,15 @@ async function readRows(db: Reader, threadId: string, control?: ControlSnapshot)
   const thread: ThreadRecord = await requireThread(db, threadId)
   const ids = control?.queue.map(({ id }) => id)
   const queued = ids?.length === 0 ? [] : await listQueuedPreviews(db, threadId, LIMITS.queuedItems)
+  // A workflow that answers knows it better.
+  const [shown] = control === undefined ? await showThreads(db, [thread]) : []
   const { requests } = await listRequests(db, { filter: { threadId }, limit: REQUESTS })
   // A closed thread performs no effects any more.
   const effects = isOpen(thread) ? await listScheduledEffects(db, threadId) : []
   const due = effects.map(({ id, name, args }) => [id, previewCall(name, JSON.stringify(args))] as const)
   return {
     thread,
+    shownStatus: shown?.shownStatus ?? thread.status,
     delivered: await findDelivered(db, threadId, ids ?? []),
     children: await listRegisteredChildren(db, { parentThreadId: threadId, limit: CHILDREN }),
     childCount: await countChildren(db, threadId),

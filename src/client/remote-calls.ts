@@ -21,12 +21,12 @@ import type { StoredBlob } from '../store/files/blob-store.js'
 import { filePathProblem } from '../store/files/file-checks.js'
 import { StoreError } from '../store/store-error.js'
 import type { Reader, Store, Writer } from '../store/store.js'
+import { isOpen } from '../store/threads/open-threads.js'
 import { readCallContext } from '../store/threads/run-context.js'
 import { findThread } from '../store/threads/threads.js'
 import { checkAnswer } from './answers/check-answer.js'
 import type { CheckedResult } from './answers/check-answer.js'
 import { digestResult, buildResult } from './answers/respond.js'
-import { isOpen } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { toMicros, nowMicros } from '../protocol/time.js'
 import type { Micros } from '../protocol/time.js'
@@ -127,6 +127,8 @@ export interface ClaimedCall {
   readonly variables: Readonly<Record<string, string>>
   /** The W3C trace context of the call, for spans of the worker; null when tracing is off. */
   readonly traceparent: string | null
+  /** The step of the call, as events have it; null: its row is gone. */
+  readonly stepId: string | null
   /** Who the run is, where it comes from and what binds it. */
   readonly runContext: RunContext | null
 }
@@ -161,6 +163,7 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
     const attempt = again ? found.attempt : found.attempt + 1
     return { record: { ...found, claim: put }, attempt, variables: opened }
   })
+  const place = await store.read((db) => readCallContext(db, claim))
   return {
     token,
     deadline: toMicros(record.claim.deadline),
@@ -171,7 +174,8 @@ export async function claimCall(context: ClientContext, claim: ClaimRemoteCall):
     arguments: record.args,
     variables: Object.fromEntries(variables) as Record<string, string>,
     traceparent: record.traceparent,
-    runContext: await store.read((db) => readCallContext(db, claim)),
+    stepId: place?.stepId ?? null,
+    runContext: place?.runContext ?? null,
   }
 }
 

@@ -1,25 +1,26 @@
 import type { Client } from '@temporalio/client'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { AgentName } from '../definitions/registry.js'
-import { readExceptions } from '../egress/addresses.js'
-import type { EgressExceptions } from '../egress/addresses.js'
+import { exceptionsFor } from '../egress/addresses.js'
 import type { OwnerBudgets } from '../policy/budget.js'
 import type { Permissions } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
+import { isPageAddress, SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { LIMITS } from '../protocol/limits.js'
-import { SEARCH_ATTRIBUTES } from '../protocol/messages.js'
 import { shareStore } from '../store/open-store.js'
 import { StoreError } from '../store/store-error.js'
 import { taskQueueOf } from '../store/store-location.js'
 import type { StoreOptions } from '../store/store-location.js'
 import type { Store } from '../store/store.js'
 import type { PermissionsOwner } from '../store/threads/owner-permissions.js'
-import { FAMILIES, UNAVAILABLE } from '../views/capabilities.js'
+import { COMMANDS, FACTS, FAMILIES, FAMILY_EVENTS, UNAVAILABLE } from '../views/capabilities.js'
 import type { Capabilities } from '../views/capabilities.js'
 import type { ClientContext, OnNotice } from './client-context.js'
 import { connectLazily, listRegisteredSearchAttributes } from './connection.js'
 import { createThread } from './create-thread.js'
 import type { CreateThread } from './create-thread.js'
+import { forkThread } from './forks/fork-thread.js'
+import type { ForkThread } from './forks/fork-thread.js'
 import { readGrants, revoke } from './lists/grants.js'
 import type { Grant, GrantsFilter } from './lists/grants.js'
 import { examine } from './doctor/examine.js'
@@ -27,6 +28,7 @@ import type { Examine, Finding } from './doctor/finding.js'
 import {
   countThreadsByStatus,
   listAgentSummaries,
+  findOwner,
   findSummary,
   listPendingPage,
   listThreadsPage,
@@ -42,6 +44,7 @@ import type {
   ThreadCounts,
   ThreadRequest,
   ThreadsPage,
+  ThreadOwner,
   ThreadSummary,
 } from './lists/list-threads.js'
 import { readOwnerBudgets, setOwnerBudgets } from './lists/budgets.js'
@@ -85,6 +88,11 @@ export interface ThreadClientOptions {
    * this. @default 'at_rest'
    */
   readonly statusAttribute?: 'at_rest' | 'always' | 'never'
+  /**
+   * The address of the page for people, such as `https://threads.example.com`: the Temporal UI shows, of the threads that this client creates
+   * and of their subagents, where the page has them. @default EVERTHREAD_PAGE_URL, else none
+   */
+  readonly pageUrl?: string
   /** Requests to URLs of others, such as the receivers of webhooks. */
   readonly egress?: EgressOptions
 }
@@ -98,10 +106,13 @@ export interface EgressOptions {
   readonly allow?: readonly string[]
 }
 
-function exceptionsOf({ allow }: EgressOptions = {}): EgressExceptions {
-  const given = process.env['EVERTHREAD_EGRESS_ALLOW'] ?? ''
-  const listed = given.split(',').map((entry) => entry.trim())
-  return readExceptions(allow ?? listed.filter((entry) => entry !== ''))
+/** @throws ConfigError */
+function pageOf(given = process.env['EVERTHREAD_PAGE_URL'] ?? ''): string | undefined {
+  if (given === '') return undefined
+  if (isPageAddress(given)) return given
+  throw new ConfigError([
+    `Expected pageUrl or EVERTHREAD_PAGE_URL to be the http address of a page, without "#", got "${String(given)}".`,
+  ])
 }
 
 const STATUS_ATTRIBUTE: readonly string[] = ['at_rest', 'always', 'never']
@@ -139,7 +150,8 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
       taskQueue: () => this.taskQueue(),
       onNotice: options.onNotice ?? warnOfNotice,
       storesStops: true,
-      egress: exceptionsOf(options.egress),
+      pageUrl: pageOf(options.pageUrl),
+      egress: exceptionsFor(options.egress?.allow),
       store: () => this.#openStore(),
       temporal: () => this.temporal,
       call: (patience, work) => this.#call(patience, work),
@@ -171,6 +183,16 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
    */
   async create(options: CreateThread<AgentName<R>>): Promise<ThreadHandle<R>> {
     return this.get(await createThread(this.#context, options))
+  }
+
+  /**
+   * Makes a new thread with the transcript of another one up to a message, and the files, values and variables that it has now. What
+   * runs in the other goes on there; the new one waits for a message. Also of a closed or archived thread.
+   * @throws ConfigError; ThreadNotFoundError, MessageNotFoundError; ThreadConflictError for a subagent, for a message that is queued,
+   * for one that is no message to answer again, and for another thread of that id; what `ThreadHandle.send` throws
+   */
+  async fork(threadId: string, options: ForkThread = {}): Promise<ThreadHandle<R>> {
+    return this.get((await forkThread(this.#context, threadId, options)).threadId)
   }
 
   /** Returns the handle of a thread without a call. */
@@ -226,6 +248,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Reads a thread from the store; null if there is none. */
   find(threadId: string): Promise<ThreadSummary | null> {
     return findSummary(this.#context, threadId)
+  }
+
+  /** Reads to whom a thread belongs, in one statement, before a caller gets anything of it; null if there is none. */
+  owner(threadId: string): Promise<ThreadOwner | null> {
+    return findOwner(this.#context, threadId)
   }
 
   /** Lists the open requests of all threads from the store, the oldest first. */
@@ -289,7 +316,13 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
 
   /** What this runtime has of the capabilities that others name, and what it has not, with the reasons. */
   capabilities(): Capabilities {
-    return { families: FAMILIES, unavailable: UNAVAILABLE }
+    return {
+      families: FAMILIES,
+      facts: FACTS,
+      commands: COMMANDS,
+      events: FAMILY_EVENTS,
+      unavailable: UNAVAILABLE,
+    }
   }
 
   /** The calls of workers in other languages, as the HTTP server offers them. */

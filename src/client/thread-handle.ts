@@ -10,7 +10,7 @@ import { LIMITS } from '../protocol/limits.js'
 import { SIGNALS } from '../protocol/messages.js'
 import type { Continue } from '../protocol/messages.js'
 import type { ThreadUsage } from '../protocol/status.js'
-import { halfCharacterProblem } from '../protocol/values.js'
+import { halfCharacterProblem, withoutUndefined } from '../protocol/values.js'
 import type { ViewName } from '../views/views.js'
 import { listMessages } from '../store/messages/transcript.js'
 import type { Answer } from './answers/check-answer.js'
@@ -19,7 +19,8 @@ import type { PendingRequest } from './answers/pending-request.js'
 import { respond } from './answers/respond.js'
 import type { Answered } from './answers/respond.js'
 import { setVariables } from './answers/set-variables.js'
-import { requireThread, requireOpenThread } from './client-context.js'
+import { requireOpenThread } from '../store/threads/open-threads.js'
+import { requireThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { followEvents } from './events/follow-events.js'
 import { streamEvents } from './events/event-stream.js'
@@ -27,6 +28,7 @@ import type { FollowWithSnapshot, SnapshotUpdated } from './events/event-stream.
 import type { FollowEvents } from './events/follow-events.js'
 import { followView } from './events/follow-view.js'
 import type { ViewedEvent } from './events/follow-view.js'
+import { forkThread } from './forks/fork-thread.js'
 import { listDecisions } from './lists/decisions.js'
 import type { DecisionsOptions, RecordedDecision } from './lists/decisions.js'
 import { listRecordedErrors } from './lists/recorded-errors.js'
@@ -49,6 +51,8 @@ import { readUsage } from './lists/thread-usage.js'
 import type { UsageOptions } from './lists/thread-usage.js'
 import { cancelMessage, promoteQueued, removeQueued, stopThread } from './messages/steer.js'
 import type { Cancelled, Stopped, StopOptions } from './messages/steer.js'
+import { compactContext } from './messages/compact-context.js'
+import type { CompactionRequested, CompactOptions } from './messages/compact-context.js'
 import { queueTool } from './messages/queue-tool.js'
 import { readCall } from './messages/read-call.js'
 import type { ToolCallRead } from './messages/read-call.js'
@@ -60,6 +64,8 @@ import { carryOut, commandIdFor } from './once.js'
 import { readSnapshot } from './read-snapshot.js'
 import { readModel } from './reads/read-model.js'
 import type { ThreadReadModel } from './reads/read-model.js'
+import { readResult } from './reads/run-result.js'
+import type { RunResult } from './reads/run-result.js'
 import { readArtifacts } from './reads/thread-artifacts.js'
 import type { ArtifactsOptions, ThreadArtifacts } from './reads/thread-artifacts.js'
 import { readBoundaries } from './reads/thread-boundaries.js'
@@ -73,8 +79,10 @@ import type { QueueOptions, ThreadQueue } from './reads/thread-queue.js'
 import type { ThreadSnapshot } from './read-snapshot.js'
 import { terminateThread } from './terminate-thread.js'
 import { signalThread } from './thread-workflow.js'
+import { createThreadUIMessages } from './thread-ui-messages.js'
+import type { ThreadUIMessages } from './thread-ui-messages.js'
 import { waitUntilIdle } from './waiting/wait-until-idle.js'
-import type { RunResult, WaitUntilIdle } from './waiting/wait-until-idle.js'
+import type { WaitUntilIdle } from './waiting/wait-until-idle.js'
 
 /** The rows of a transcript that `messages()` returns. */
 export interface MessagesOptions {
@@ -94,7 +102,8 @@ export interface MessagesOptions {
  * One thread. Making a handle makes no call: a thread that does not exist is found out by the first call that needs it. `R`
  * is the type of a registry: it names the tools and their arguments.
  */
-export interface ThreadHandle<R extends Registry<string, string, unknown> = Registry> extends ThreadFiles {
+export interface ThreadHandle<R extends Registry<string, string, unknown> = Registry>
+  extends ThreadFiles, ThreadUIMessages {
   readonly threadId: string
   /** Temporal's own handle, for describe(), fetchHistory() and its other methods. */
   readonly workflow: WorkflowHandle
@@ -147,6 +156,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    */
   setEnv(values: Readonly<Record<string, string>>): Promise<void>
   /**
+   * Forks the thread before the last message of a person, or before the one of that id, and sends that message again: the fork gives
+   * another answer, and this thread stays as it is. @throws as `ThreadClient.fork`
+   */
+  regenerate(options?: { readonly messageId?: string; readonly id?: string }): Promise<ThreadHandle<R>>
+  /**
    * Ends the run, or only the run of that id, and parks the thread until a user message or `continue`. Subagents that it waits
    * for are stopped too, unless `children` is false: then their results arrive as messages. The answer says what was open: a run
    * may still end by itself before the stop reaches it.
@@ -158,6 +172,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * @throws MessageNotFoundError; NotCancelableError for a message that has ended, which says how
    */
   cancel(messageId: string, options?: { readonly reason?: string }): Promise<Cancelled>
+  /**
+   * Asks the next step to make the context shorter, with a summary of what leaves it; the transcript stays whole. It wakes nobody, and
+   * messages do not wait for it. `no_op`: one is requested already. @throws ConfigError, ThreadTerminatedError
+   */
+  compact(options?: CompactOptions): Promise<CompactionRequested>
   continue(): Promise<void>
   /**
    * Refuses everything from now on, ends what is in flight and closes the thread and its children. Repeating it does no
@@ -198,6 +217,11 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    * ThreadNotFoundError
    */
   runContext(runId?: string): Promise<RunContext | null>
+  /**
+   * What came of a run, without waiting; by default its newest one, as far as it has come. Null: there is no such run. @throws
+   * ThreadNotFoundError
+   */
+  result(runId?: string): Promise<RunResult<RunOutput<R>> | null>
   /** What was decided about its calls, and why: each call that was executed, denied or waits has one. @throws ThreadNotFoundError */
   decisions(options?: DecisionsOptions): Promise<readonly RecordedDecision[]>
   /**
@@ -288,20 +312,18 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     removeQueued: (id) => removeQueued(context, threadId, id),
     setEnv: (values) => setVariables(context, threadId, values),
     promote: (id) => promoteQueued(context, threadId, id),
+    regenerate: async ({ messageId: before, id } = {}) => {
+      const forking = withoutUndefined({ before, id, again: true as const })
+      return createThreadHandle<R>(context, (await forkThread(context, threadId, forking)).threadId)
+    },
     stop: (options = {}) => stopThread(context, threadId, options),
     cancel: (messageId, { reason } = {}) => cancelMessage(context, threadId, { messageId, reason }),
+    compact: (options = {}) => compactContext(context, threadId, options),
     continue: () => continueThread(context, threadId),
     terminate: ({ reason } = {}) => terminateThread(context, { threadId, reason }),
     snapshot: async () => (await readSnapshot(context, threadId)).snapshot,
     tree: () => readTree(context, threadId),
-    async messages(options = {}) {
-      const store = await context.store()
-      const { messages, hasMore } = await store.read(async (db) => {
-        await requireThread(db, threadId)
-        return listMessages(db, { ...options, threadId })
-      })
-      return { messages, hasMore }
-    },
+    messages: (options = {}) => readMessages(context, threadId, options),
     message: (messageId) => readMessage(context, threadId, messageId),
     toolCall: (toolCallId) => readCall(context, threadId, toolCallId),
     // Without `snapshot` there is no event of the second kind.
@@ -313,6 +335,7 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     },
     errors: (options = {}) => listRecordedErrors(context, threadId, options),
     runContext: (runId) => readThreadContext(context, threadId, runId),
+    result: (runId) => readResult(context, threadId, runId) as Promise<RunResult<RunOutput<R>> | null>,
     decisions: (options = {}) => listDecisions(context, threadId, options),
     tools: () => readThreadTools(context, threadId),
     permissions: () => readThreadPermissions(context, threadId),
@@ -329,5 +352,19 @@ export function createThreadHandle<R extends Registry<string, string, unknown>>(
     waitUntilIdle: (options = {}) =>
       waitUntilIdle(context, threadId, options) as Promise<RunResult<RunOutput<R>>>,
     ...createThreadFiles(context, threadId),
+    ...createThreadUIMessages(context, threadId),
   }
+}
+
+async function readMessages(
+  context: ClientContext,
+  threadId: string,
+  options: MessagesOptions,
+): ReturnType<ThreadHandle['messages']> {
+  const store = await context.store()
+  const { messages, hasMore } = await store.read(async (db) => {
+    await requireThread(db, threadId)
+    return listMessages(db, { ...options, threadId })
+  })
+  return { messages, hasMore }
 }

@@ -17,9 +17,9 @@ import { LIMITS } from '../protocol/limits.js'
 import { startAttributes, THREAD_WORKFLOW } from '../protocol/messages.js'
 import type { ReopenedThread, ThreadLimits, ThreadStart } from '../protocol/messages.js'
 import { digestOf } from '../store/digest.js'
+import { requireOpenThread } from '../store/threads/open-threads.js'
 import { lastRun } from '../store/threads/runs.js'
 import type { ThreadRecord } from '../store/threads/threads.js'
-import { requireOpenThread } from './client-context.js'
 import type { ClientContext } from './client-context.js'
 import { GRPC, grpcStatusOf, translate } from './connection.js'
 
@@ -111,7 +111,9 @@ async function startInput(
     ...(thread.user_id !== null && { userId: thread.user_id }),
     ...(thread.tags.length > 0 && { tags: thread.tags }),
     ...(await context.searchAttributes(thread.id)),
+    ...(context.pageUrl !== undefined && { page: context.pageUrl }),
     ...(limits !== undefined && { limits }),
+    ...(thread.forked_from !== null && { runs: thread.forked_from.runs }),
   }
   if (!('reopened' in options)) return start
   return {

@@ -89,6 +89,10 @@ export interface HookPoints {
     state: ThreadState,
     messages: readonly LanguageModelV4Message[],
   ) => Kept<readonly LanguageModelV4Message[]>
+  /** Before messages leave the context with a summary: its result says what the summary must keep, at most 2,000 characters. */
+  before_compaction: (state: ThreadState, messages: readonly Message[]) => Kept<string>
+  /** May change the summary, or write one where a model has written none (null): at most 16 KB. What it writes to the thread is stored with the answer. */
+  after_compaction: (state: ThreadState, summary: string | null) => Kept<string>
   before_create_message: (state: ThreadState, message: Message) => Kept<Message>
   after_create_message: (state: ThreadState, message: Message) => Given<void>
   before_update_message: (
@@ -159,6 +163,8 @@ const POINTS: Readonly<Record<HookPoint, true>> = {
   after_system_message: true,
   filter_messages: true,
   prefilter_llm_history: true,
+  before_compaction: true,
+  after_compaction: true,
   before_create_message: true,
   after_create_message: true,
   before_update_message: true,

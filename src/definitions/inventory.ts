@@ -12,6 +12,7 @@ import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Side } from '../protocol/plan.js'
+import { withoutUndefined } from '../protocol/values.js'
 import { requireDefinition } from './known-definitions.js'
 import type { Registry } from './known-definitions.js'
 import { LIFECYCLE_TOOLS } from './plan/lifecycle-tools.js'
@@ -19,6 +20,7 @@ import { isResumable, listTools } from './plan/listed-tools.js'
 import type { ListedTool } from './plan/listed-tools.js'
 import { promptOf } from './plan/plan-content.js'
 import type { PlanContent, PromptContent } from './plan/plan-content.js'
+import type { SourceTool } from './tool-source.js'
 import type { ToolDefinition } from './tool.js'
 
 /** The tools of an agent's prompts, and what says whether they may be called. */
@@ -40,7 +42,10 @@ export interface WorkerJudgement {
   readonly hasPolicy: boolean
 }
 
-export interface SideInventory extends Pick<PromptContent, 'tools' | 'subagents'> {
+export interface SideInventory extends Pick<
+  PromptContent,
+  'tools' | 'subagents' | 'providerTools' | 'toolSources'
+> {
   readonly prompt: string
   /** Why its model calls no tools; null: it may. */
   readonly refusal: string | null
@@ -61,6 +66,8 @@ export interface Flag {
 export interface ToolFacts {
   readonly kind:
     | 'function'
+    /** Of a source of tools, such as an MCP server. */
+    | 'source'
     | 'remote'
     | 'prompt'
     | 'hand_off'
@@ -91,7 +98,7 @@ export function sideTools(
 ): Omit<SideInventory, 'flags'> | null {
   if (content.plan.sides[side] === null) return null
   const prompt = promptOf(content, side)
-  const { name, tools, subagents } = prompt
+  const { name, tools, subagents, providerTools, toolSources } = prompt
   const definition = requireDefinition(registry.prompt(name), `prompt '${name}'`)
   const listed = listTools(registry, definition)
   return {
@@ -99,6 +106,8 @@ export function sideTools(
     refusal: refusalOf(content, prompt),
     tools,
     subagents,
+    // Without sources nothing else needs these names.
+    ...(toolSources !== undefined && { toolSources, ...withoutUndefined({ providerTools }) }),
     facts: {
       ...Object.fromEntries(
         listed.filter((tool) => !isResumable(tool)).map((tool) => [tool.name, factsOf(tool)]),
@@ -135,6 +144,18 @@ function factsOf(listed: ListedTool): ToolFacts {
     kind: listed.kind,
     traits: traitsOfStart(capabilities),
     timeout: listed.kind === 'subagent' ? (listed.config.timeout ?? null) : null,
+  }
+}
+
+/** What is known of a tool of a source, as a run has got it. */
+export function factsOfSourceTool(tool: SourceTool): ToolFacts {
+  const { capabilities = [], readOnly = false, destructive = false } = tool
+  return {
+    kind: 'source',
+    traits: { capabilities, readOnly, destructive },
+    needsApproval: tool.needsApproval ?? false,
+    idempotent: tool.idempotent ?? false,
+    timeout: tool.timeout ?? LIMITS.toolTimeout,
   }
 }
 

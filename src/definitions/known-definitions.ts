@@ -99,8 +99,19 @@ export function listGivenDefinitions(input: unknown, kind: DefinitionKind): read
 }
 
 function textOf(definition: unknown, field: string): string | undefined {
-  const value = isRecord(definition) ? definition[field] : undefined
-  return typeof value === 'string' ? value : undefined
+  try {
+    const value = isRecord(definition) ? definition[field] : undefined
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    // Told by the check of the definition, which reads all fields.
+    return undefined
+  }
+}
+
+/** What is wrong with a definition of which a getter has thrown. */
+export function unreadableProblem(owner: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  return `${owner}: expected fields that can be read, got one that throws: ${reason}`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

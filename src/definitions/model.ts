@@ -80,6 +80,13 @@ export interface ModelDefinition<
   readonly capabilities?: ModelCapabilities
   /** Options by provider key of the AI SDK. */
   readonly providerOptions?: SharedV4ProviderOptions
+  /**
+   * True: each request has the headers `x-everthread-session-id`, `-thread-id`, `-run-id`, `-step-id` and `-request-id`, and
+   * `-tool-call-id` if a call asks, so that the logs of a gateway or provider can be joined with events. In ids of your own what is not
+   * visible ASCII is percent-encoded.
+   * @default false: ids stay here
+   */
+  readonly sendIds?: boolean
 }
 
 type ModelId<Provider> = Provider extends { languageModel(id: infer Id): unknown } ? Id & string : string

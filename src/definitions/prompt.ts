@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { ActionTraits } from '../policy/action.js'
 import type { VariableDefinition } from './agent.js'
 import type { SubagentToolConfig } from './subagent-tool.js'
+import type { ToolSource } from './tool-source.js'
 
 /** A part of a system text: text, the whole text of another prompt, or the value of a variable that is no secret. */
 export type PromptPart<Include extends string = string> =
@@ -43,6 +44,53 @@ export interface ReasoningConfig {
    * turn is always sent.
    */
   readonly include?: boolean
+}
+
+/** A tool of the AI SDK that a provider runs itself, such as `openai.tools.webSearch()`, as far as it is read. */
+export interface ProviderTool {
+  readonly type: 'provider'
+  /** The provider, a point, and its name of the tool. */
+  readonly id: string
+  readonly isProviderExecuted: boolean
+  /** JSON. */
+  readonly args: unknown
+}
+
+/** How much of the conversation a request has at most, beside what its model accepts. */
+export interface WindowConfig {
+  /** A whole number from 2 to 500. Without `compaction` the window moves with each message; with it, it moves in jumps. */
+  readonly messages: number
+}
+
+/** How a conversation that fills its window is made shorter. The transcript keeps everything. */
+export interface CompactionConfig<Model extends string = string> {
+  /**
+   * Writes the summaries.
+   * @default the model of the prompt
+   */
+  readonly model?: Model
+  /**
+   * False: the oldest messages are left out without a summary.
+   * @default true
+   */
+  readonly summary?: boolean
+  /**
+   * The share of the window at which it starts, from 0.1 to 0.95.
+   * @default 0.8
+   */
+  readonly threshold?: number
+  /**
+   * The share of what may be filled that stays, from 0.1 to 0.9.
+   * @default 0.5
+   */
+  readonly keep?: number
+  /**
+   * How many of the newest results of tools are never cleared; errors are not cleared either.
+   * @default 3
+   */
+  readonly keepResults?: number
+  /** What the summaries must keep, as an instruction to their model. */
+  readonly instructions?: string
 }
 
 /** A system text, its model, the parts of the conversation in its context, and its tools. */
@@ -96,7 +144,15 @@ export interface PromptDefinition<
    * @default 0
    */
   readonly continueCutAnswers?: number
+  /** A bound of the messages in a request. */
+  readonly window?: WindowConfig
+  /** Without it the oldest messages are left out when the window is full. */
+  readonly compaction?: CompactionConfig<Model>
   readonly tools?: readonly ToolEntry<Callable>[]
+  /** Tools that the provider of the model runs itself, by their names: `{ web_search: openai.tools.webSearch() }`. */
+  readonly providerTools?: Readonly<Record<string, ProviderTool>>
+  /** Servers whose tools follow those of `tools`, such as `mcpServer(…)`. Each run asks them which tools they have. */
+  readonly toolSources?: readonly ToolSource[]
   /** @default 'auto' */
   readonly toolChoice?: 'auto' | 'none' | 'required'
   /** Options by provider key of the AI SDK; they override those of the model. */

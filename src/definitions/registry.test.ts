@@ -95,6 +95,26 @@ test('a wrong field hides no wrong name beside it', () => {
   expect(agentProblems({ name: 'a', sideA: { prompt: 'nope', maxSteps: -1 }, colour: 'red' })).toHaveLength(3)
 })
 
+test('a getter that throws names its definition, and hides no other problem', () => {
+  const throwing = (definition: object, field: string): never => {
+    const get = (): never => {
+      throw new Error('Boom')
+    }
+    return Object.defineProperty({ ...definition }, field, { enumerable: true, get }) as never
+  }
+  const told = (owner: string): string =>
+    `${owner}: expected fields that can be read, got one that throws: Boom`
+  expect(problems({ agents: [throwing(support, 'sideA'), { ...research, type: 'other' }] })).toEqual([
+    told("agent 'support'"),
+    expect.stringContaining("agent 'research': type"),
+  ])
+  const nested = { ...support, sideA: throwing(support.sideA, 'prompt') }
+  expect(agentProblems(nested)).toEqual([told("agent 'support'")])
+  expect(problems({ prompts: [throwing(desk, 'prompt')] })).toEqual([told("prompt 'desk'")])
+  expect(problems({ tools: { done: throwing(done, 'execute') } })).toEqual([told("tool 'done'")])
+  expect(problems({ agents: [throwing(support, 'name')] })).toContain(told('agents[0]'))
+})
+
 test('prompts that include themselves are refused', () => {
   const a = { ...desk, name: 'a', prompt: [{ type: 'include', prompt: 'b' }] }
   const b = { ...desk, name: 'b', prompt: [{ type: 'include', prompt: 'a' }] }

@@ -77,6 +77,8 @@ export interface ScheduledEffect {
 export interface ExecutionState {
   /** The run's id. */
   readonly flowId: string
+  /** The id of the step, as events have it. */
+  readonly stepId: string
   readonly currentSide: Side
   /** The active prompt, last. */
   readonly promptPath: readonly string[]

@@ -3,6 +3,9 @@ import type { z } from 'zod'
 import type { ActionTraits } from '../policy/action.js'
 import type { ApprovalRule } from '../policy/approval.js'
 import type { Preview } from '../policy/preview.js'
+import type { CallReports } from '../protocol/payloads/live-text.js'
+import type { ToolErrorCategory } from '../protocol/payloads/tool-failure.js'
+import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { VariableDefinition } from './agent.js'
 import type { ArgumentSchema } from './plan/argument-schema.js'
 import type { JsonSchemaOf, StandardSchema } from './plan/foreign-schema.js'
@@ -15,10 +18,38 @@ export interface ToolRetry {
   readonly maximumAttempts: number
   /** Milliseconds before the second attempt, doubled for each later one. @default 1,000 */
   readonly initialInterval?: number
+  /** The failures after which it is tried again. @default transient, rate_limit, timeout and unknown */
+  readonly on?: readonly ToolErrorCategory[]
 }
 
+/** A failure for which the tool has an answer. */
+export interface HandledFailure {
+  readonly message: string
+  readonly category: ToolErrorCategory
+  /** What to do about failures of that category. */
+  readonly advice: string
+}
+
+/**
+ * What takes the place of a tool that has failed for good, after all attempts: an answer, or code that makes one; another tool, with the
+ * same arguments and its own permission; a person, who gives the result (`thread.respond`). Each may take 30 seconds; if it fails, too, the
+ * model reads the first failure.
+ */
+export type ToolErrorHandler<Schema extends ArgumentSchema | undefined = ArgumentSchema | undefined> =
+  | {
+      readonly fallback:
+        | Exclude<JsonValue, null>
+        | ((
+            state: ThreadState,
+            args: ToolArguments<Schema>,
+            failure: HandledFailure,
+          ) => ToolAnswer | Promise<ToolAnswer>)
+    }
+  | { readonly tool: string }
+  | { readonly escalate: true; readonly form?: JsonObject }
+
 /** One call of a tool. The key is equal in all attempts: pass it to services that deduplicate by key. */
-export interface ToolCall {
+export interface ToolCall extends CallReports {
   readonly id: string
   /** From 1. */
   readonly attempt: number
@@ -56,7 +87,12 @@ export interface ToolDefinition<
    * dropped. If it throws, takes longer than 30 s or answers something else, the call is denied.
    */
   readonly preview?: (state: ThreadState, args: ToolArguments<Schema>) => Preview | Promise<Preview>
-  readonly retry?: ToolRetry
+  /**
+   * False: a failure is final. A destructive tool is never tried again.
+   * @default three attempts after transient failures and for `rate_limit`, if it is `readOnly` or `idempotent`; else one
+   */
+  readonly retry?: ToolRetry | false
+  readonly onError?: ToolErrorHandler<Schema>
   /**
    * Milliseconds until the call is aborted and the model gets an error; at most a day.
    * @default 300,000

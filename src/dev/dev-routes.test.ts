@@ -30,7 +30,7 @@ test('the refusal has the shape of every error', async () => {
 test('status, kill and deploy are routes', async () => {
   const asked: string[] = []
   const status = {
-    worker: { state: 'running', pid: 1, since: 2, deploys: 3 },
+    worker: { state: 'running', pid: 1, since: 2, deploys: 3, draining: [] },
     problem: null,
     model: null,
   } as const

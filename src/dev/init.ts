@@ -25,7 +25,7 @@ export const init: Command = {
       ? `${provider.model} (${provider.key} is set)`
       : `${provider.model}, once ${provider.key} is set; until then a practice model answers`
     const place = relative(process.cwd(), written.folder)
-    const enter = place === '' ? '' : `cd ${place} && `
+    const enter = place === '' ? '' : `cd ${quoted(place)} && `
     terminal.line(`${written.folder}: ${written.files.join(', ')}. Model: ${model}.`)
     const install = flags['no-install'] !== true
     if (install) {
@@ -34,6 +34,14 @@ export const init: Command = {
     }
     terminal.line(`Next: ${enter}${install ? '' : 'npm install && '}npm run dev`)
   },
+}
+
+/** A path as one word of a shell; plain ones as they are. */
+function quoted(path: string): string {
+  if (/^[\w./\\:][\w./\\:@+-]*$/.test(path)) return path
+  if (process.platform === 'win32') return `"${path}"`
+  const word = path.startsWith('-') ? `./${path}` : path
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
 interface InitProject {

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { Terminal } from '../cli/terminal.js'
 import { ThreadClient } from '../client/index.js'
 import { contextOf } from '../client/thread-client.js'
@@ -46,7 +46,7 @@ export async function runDev({ terminal, file: given, port }: RunDev): Promise<n
   const ended = untilEnded(terminal, ends)
   try {
     const temporal = startTemporal({ folder: FOLDER, onWait: (text) => terminal.line(text) })
-    const threads = new ThreadClient({ onNotice: ({ message }) => terminal.problem(message) })
+    const threads = new ThreadClient()
     ends.steps.push(() => threads.close())
     const session: Session = { terminal, began, threads, temporal }
     const worker = startWorker(session, { file, environment })
@@ -62,15 +62,17 @@ export async function runDev({ terminal, file: given, port }: RunDev): Promise<n
       useTemporal(started.place)
       const server = await serve(session, { worker, port: await portOf(port), temporalUi: started.ui })
       ends.steps.push(() => server.close())
-      const watch = watchProject(
-        process.cwd(),
-        (files) => {
-          terminal.line(`${files.join(', ')} changed`)
-          worker.deploy()
-        },
-        (problem) => terminal.problem(problem),
-      )
-      ends.steps.push(async () => watch.close())
+      for (const folder of foldersOf(file)) {
+        const watch = watchProject(
+          folder,
+          (files) => {
+            terminal.line(`${files.join(', ')} changed`)
+            worker.deploy()
+          },
+          (problem) => terminal.problem(problem),
+        )
+        ends.steps.push(async () => watch.close())
+      }
     }
     const death = started?.ended.then(() => TEMPORAL_ENDED)
     const problem = await Promise.race([ended.then(() => null), ...(death === undefined ? [] : [death])])
@@ -99,6 +101,14 @@ function findAgentsFile(given: string | undefined): string {
     `Expected a file with agents (${DEFAULT_FILES.join(', ')}, or one that is named: everthread dev FILE), got ${what}: ` +
       'everthread init makes a project that has one.',
   ])
+}
+
+/** The project, and the folder of a file that is outside of it. */
+function foldersOf(file: string): readonly string[] {
+  const project = process.cwd()
+  const folder = dirname(resolve(file))
+  const isInside = !relative(project, folder).startsWith('..') && !isAbsolute(relative(project, folder))
+  return isInside ? [project] : [project, folder]
 }
 
 /** Type stripping without a flag, and the hooks of modules. */
@@ -206,10 +216,15 @@ interface ServeOptions {
 }
 
 async function serve(
-  { terminal, began, threads }: Session,
+  { terminal, began }: Session,
   { worker, port, temporalUi }: ServeOptions,
 ): Promise<ThreadServer> {
   const closing = new AbortController()
+  // Only now the address of the page is known.
+  const threads = new ThreadClient({
+    pageUrl: `http://127.0.0.1:${port}`,
+    onNotice: ({ message }) => terminal.problem(message),
+  })
   const token = readToken()
   const page = temporalUi === null ? {} : { temporalUi: namespaceUrl(temporalUi, threads) }
   const app = createThreadApp({ client: threads, tokens: [{ token }], closing: closing.signal, page })
@@ -227,7 +242,13 @@ async function serve(
     const ui = temporalUi === null ? '' : `, Temporal UI ${temporalUi}`
     terminal.line(`ready in ${seconds} s at ${url}${ui}${practice}; q ends it`)
   })
-  return { url: server.url, close: async () => void (await Promise.all([server.close(), delivering])) }
+  return {
+    url: server.url,
+    close: async () => {
+      await Promise.all([server.close(), delivering])
+      await threads.close()
+    },
+  }
 }
 
 /** A page that is left open over a restart goes on, so the token stays. */

@@ -23,6 +23,8 @@ interface WorkerStatus {
     readonly since: number | null
     /** How often a ready process has taken over from another. */
     readonly deploys: number
+    /** The processes from before that end what they had begun. */
+    readonly draining: readonly number[]
   }
   /** What is wrong with the agents as they are now, or with the last process. */
   readonly problem: string | null
@@ -45,7 +47,7 @@ interface WorkerSupervisor {
   status(): WorkerStatus
   /** Starts a process that takes over when it is ready; one that is still starting is dropped for it. */
   deploy(): void
-  /** kill -9 of the process that runs threads; another one starts at once. */
+  /** kill -9 of the processes that run threads, also of those that end what they had begun; another one starts at once. */
   kill(): void
   /** Kills what is there, without waiting. */
   abandon(): void
@@ -95,12 +97,17 @@ export function superviseWorker(options: SupervisorOptions): WorkerSupervisor {
     deploy: () => start(self),
     kill() {
       // The next one starts while the other dies, and is slower than the store that hears of it.
-      self.current?.kill()
+      for (const one of workingProcesses(self)) one.kill()
       if (self.next === null) start(self)
     },
     abandon: () => self.alive.forEach((one) => one.kill()),
     close: () => close(self),
   }
+}
+
+/** What a person means by the worker: a thread may still run on a process that another one has replaced. */
+function workingProcesses({ alive, next }: Supervision): readonly WorkerProcess[] {
+  return [...alive].filter((one) => one !== next)
 }
 
 function start(self: Supervision): void {
@@ -189,7 +196,8 @@ async function close(self: Supervision): Promise<void> {
   clearTimeout(late)
 }
 
-function statusOf({ current, next, deploys, problem, ready }: Supervision): WorkerStatus {
+function statusOf(self: Supervision): WorkerStatus {
+  const { current, next, deploys, problem, ready } = self
   const shown = current ?? next
   return {
     worker: {
@@ -197,6 +205,7 @@ function statusOf({ current, next, deploys, problem, ready }: Supervision): Work
       pid: shown?.pid ?? null,
       since: shown?.since ?? null,
       deploys,
+      draining: workingProcesses(self).flatMap((one) => (one === current ? [] : [one.pid])),
     },
     problem,
     model: ready?.isPractising === true ? 'scripted' : null,

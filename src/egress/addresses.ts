@@ -107,3 +107,9 @@ export function readExceptions(entries: readonly string[]): EgressExceptions {
   if (problems.length > 0) throw new ConfigError(problems)
   return { hosts, networks: allowed }
 }
+
+/** What an operator allows for outgoing requests: this list, else that of `EVERTHREAD_EGRESS_ALLOW`. @throws ConfigError */
+export function exceptionsFor(allow: readonly string[] | undefined): EgressExceptions {
+  const listed = (process.env['EVERTHREAD_EGRESS_ALLOW'] ?? '').split(',').map((entry) => entry.trim())
+  return readExceptions(allow ?? listed.filter((entry) => entry !== ''))
+}

@@ -140,7 +140,7 @@ test('nobody who listens, nobody of that name, and an answer that breaks off hav
     setTimeout(() => response.destroy(), 20)
   })
   expect(await problemOf(ask(`http://receiver.test:${port}/`))).toBe('connection')
-  expect(await problemOf(ask('http://receiver.test:1/'))).toBe('connection')
+  expect(await problemOf(ask('http://receiver.test:1/'))).toBe('refused')
   expect(await problemOf(ask('https://nobody.test/', { resolve: to() }))).toBe('unresolved')
   const failing: Resolve = () => Promise.reject(new Error('ENOTFOUND nobody.test'))
   expect(await problemOf(ask('https://nobody.test/', { resolve: failing }))).toBe('unresolved')

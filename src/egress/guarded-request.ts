@@ -19,9 +19,18 @@ import type { EgressExceptions } from './addresses.js'
 
 /**
  * `url`: the URL itself is refused. `address`: its host has an address that must not be reached. `unresolved`: its name has none.
- * `timeout`: there was no whole answer in time. `connection`: there was no connection, or it broke.
+ * `redirect`: it led where the request may not go, or too often. `timeout`: there was no whole answer in time. `refused`: nothing listens
+ * there, so nothing was sent. `connection`: it broke. `answer`: it cannot be unpacked.
  */
-export type EgressErrorCode = 'url' | 'address' | 'unresolved' | 'timeout' | 'connection'
+export type EgressErrorCode =
+  | 'url'
+  | 'address'
+  | 'unresolved'
+  | 'redirect'
+  | 'timeout'
+  | 'refused'
+  | 'connection'
+  | 'answer'
 
 /** Why a request was refused, or had no answer. Its message is for whoever named the URL, and shows no address. */
 export class EgressError extends Error {
@@ -47,7 +56,7 @@ export function checkUrl(text: string, exceptions: EgressExceptions = NO_EXCEPTI
   if (url === null)
     throw new EgressError(
       'url',
-      `Expected an https URL of at most ${LONGEST_URL} characters, got another text.`,
+      `Expected an https URL of at most ${LONGEST_URL} characters, got ${text.length > LONGEST_URL ? `one of ${text.length}` : 'another text'}.`,
     )
   const host = hostOf(url)
   const address = isIP(host) !== 0
@@ -83,7 +92,7 @@ function unreachable(host: string): EgressError {
   return new EgressError(
     'address',
     `Expected "${host}" to be on the public internet, got an address of a private or special network: name another host, ` +
-      'or let the operator allow it (egress.allow, EVERTHREAD_EGRESS_ALLOW).',
+      'or let the operator allow it (egress.allow of a client, allow of an HTTP tool, EVERTHREAD_EGRESS_ALLOW).',
   )
 }
 
@@ -109,7 +118,7 @@ export interface GuardedRequest {
 }
 
 /** An answer of any status. */
-export interface GuardedAnswer {
+interface GuardedAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -194,9 +203,13 @@ function tooLate(url: URL, timeout: number): EgressError {
   )
 }
 
+/** With these there was no connection. */
+const UNSENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+
 /** Only a code of the system is shown: the text of such an error has addresses. */
 function asEgressError(error: unknown, url: URL): unknown {
   if (error instanceof EgressError || !(error instanceof Error)) return error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : 'no answer'
-  return new EgressError('connection', `Expected an answer of "${url.host}", got ${code}.`, error)
+  const kind = UNSENT.has(code) ? 'refused' : 'connection'
+  return new EgressError(kind, `Expected an answer of "${url.host}", got ${code}.`, error)
 }

@@ -48,7 +48,8 @@ function item(id: string) {
 test('AR-ES.4 a log folds into agent, runs, requests, effects and subagents', () => {
   expect(fold(TURN)).toEqual({
     ...{ threadId: 't', agent: 'clerk', parent: null, status: 'idle', statusText: null, run: null },
-    ...{ lastRun: { runId: 'run_1', reason: 'stop_on_response', steps: 1 }, queue: [], pending: [] },
+    ...{ lastRun: { runId: 'run_1', reason: 'stop_on_response', steps: 1 }, pending: [] },
+    ...{ queue: [], isQueueWhole: true },
     effects: [{ id: 'late', name: 'remind', scheduledAt: 9 }],
     children: [{ reference: 'c', name: 'helper', threadName: 'Ann', status: 'completed' }],
     ...{ lastSequence: 18, gapAfter: null, held: [] },
@@ -91,6 +92,24 @@ test('the queue keeps its order: what joins is last, what is promoted first', ()
       .join(''),
   )
   expect(orders).toEqual(['', '123', '312', '32', '24', '4', '4', '4e'])
+})
+
+test('a queue of which not all changes were listed says so until a snapshot has them', () => {
+  const changes = log(
+    STARTED,
+    ['queue.changed', { waiting: 2, added: [item('1'), item('2')] }],
+    ['queue.changed', { waiting: 300, unlisted: 298 }],
+    ['queue.changed', { waiting: 299, taken: ['1'] }],
+  )
+  expect(fold(changes.slice(0, 2))).toMatchObject({ isQueueWhole: true, queue: [item('1'), item('2')] })
+  const partly = fold(changes)
+  expect(partly).toMatchObject({ isQueueWhole: false, queue: [item('2')] })
+  const snapshot = { ...partly, queue: Array.from({ length: 299 }, (_, index) => item(`m${index}`)) }
+  const { held: _held, gapAfter: _gap, isQueueWhole: _whole, ...given } = snapshot
+  expect(fold(given, [])).toMatchObject({ isQueueWhole: true, queue: given.queue })
+  expect(fold([...changes, ...log(...changes.map(() => STARTED), ['thread.closed', {}])])).toMatchObject({
+    ...{ isQueueWhole: true, queue: [], lastSequence: 5 },
+  })
 })
 
 test('AR-ES.4 a gap is told and nothing behind it counts until it is filled', () => {
@@ -140,7 +159,7 @@ test('a fold goes on from a snapshot as from the events before it', () => {
     run: { runId: 'run_1', side: 'a' as const, steps: 1, doing: null },
     children: children.map((child) => ({ ...child, description: 'Helps' })),
   }
-  const { held: _held, gapAfter: _gap, ...given } = snapshot
+  const { held: _held, gapAfter: _gap, isQueueWhole: _whole, ...given } = snapshot
   expect(fold(given, TURN)).toEqual(fold(TURN))
   expect(fold(given, [])).toEqual(before)
 })

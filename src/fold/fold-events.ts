@@ -5,7 +5,7 @@
  * texts and rows that they are about.
  * Invariants. F1: an event counts once, and behind all events with lower sequences: what comes twice is passed over, what comes
  * early is held. F2: where an event is missing, the state stays that of the events before it, and `gapAfter` says so. F3: after
- * all events of a thread the state equals its snapshot.
+ * all events of a thread the state equals its snapshot; where an event could not list all changes of the queue, `isQueueWhole` says so.
  */
 import type { JoinedFact, ThreadEvent } from '../protocol/events.js'
 import type { QueuedItem, ThreadStatus } from '../protocol/status.js'
@@ -26,6 +26,11 @@ export interface FoldedThread {
   readonly lastRun: { readonly runId: string; readonly reason: string; readonly steps: number } | null
   /** What waits, in order. */
   readonly queue: readonly Pick<QueuedItem, 'id' | 'kind'>[]
+  /**
+   * False: an event had more changes of the queue than it could list, so that items of `queue` may be missing or gone. Begin with a
+   * new snapshot to have them all.
+   */
+  readonly isQueueWhole: boolean
   /** The requests that wait for `respond`, in the order of their events. */
   readonly pending: readonly FoldedRequest[]
   /** The scheduled effects, the next one first. */
@@ -94,7 +99,8 @@ const MOST_HELD = 1_000
 
 const NOTHING: FoldedThread = {
   ...{ threadId: '', agent: '', parent: null, status: 'idle', statusText: null, run: null, lastRun: null },
-  ...{ queue: [], pending: [], effects: [], children: [], lastSequence: 0, gapAfter: null, held: [] },
+  ...{ queue: [], isQueueWhole: true, pending: [], effects: [], children: [] },
+  ...{ lastSequence: 0, gapAfter: null, held: [] },
 }
 
 /**
@@ -153,6 +159,7 @@ function fromSnapshot(snapshot: FoldableSnapshot): FoldedThread {
         : { runId: run.runId, side: run.side, steps: run.steps, waits: status === 'waiting_resource' },
     lastRun: lastRun === null ? null : { runId: lastRun.runId, reason: lastRun.reason, steps: lastRun.steps },
     queue: queue.map(({ id, kind }) => ({ id, kind })),
+    isQueueWhole: true,
     pending: snapshot.pending.map(({ id, kind, toolName, child }) => ({
       ...{ id, kind, toolName: toolName ?? null },
       ...(child !== undefined && { child }),
@@ -183,7 +190,7 @@ function apply(state: FoldedThread, event: JoinedFact): FoldedThread {
     case 'thread.closed':
       return {
         ...{ ...state, status: event.payload.outcome, run: null },
-        ...{ queue: [], pending: [], effects: [] },
+        ...{ queue: [], isQueueWhole: true, pending: [], effects: [] },
         children: state.children.map(endWithParent),
       }
     case 'queue.changed':
@@ -277,14 +284,15 @@ function applyRequest(
 
 function applyQueue(
   state: FoldedThread,
-  { added = [], taken = [], removed = [], promoted = [] }: EventOf<'queue.changed'>['payload'],
+  { added = [], taken = [], removed = [], promoted = [], unlisted = 0 }: EventOf<'queue.changed'>['payload'],
 ): FoldedThread {
   const known = new Set(state.queue.map(({ id }) => id))
   const queue = [...state.queue, ...added.filter(({ id }) => !known.has(id))]
   // An effect that is due waits in the queue.
   const due = new Set(added.map(({ id }) => id))
   const effects = state.effects.filter(({ id }) => !due.has(id))
-  const left = withoutItems({ ...state, queue, effects }, [...taken, ...removed])
+  const isQueueWhole = state.isQueueWhole && unlisted === 0
+  const left = withoutItems({ ...state, queue, isQueueWhole, effects }, [...taken, ...removed])
   return promoted.reduce(putFirst, left)
 }
 

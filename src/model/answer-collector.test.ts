@@ -42,7 +42,7 @@ describe('an answer', () => {
     expect(passed.join('')).toBe(expected)
   })
 
-  test('leaves out the calls that the provider ran itself', () => {
+  test('keeps the calls that the provider ran itself apart from those to run', () => {
     const call = { type: 'tool-call', toolName: 'search', input: '{}' } as const
     const providerMetadata = { google: { thoughtSignature: 's' } }
     const { collector } = collect([
@@ -51,7 +51,11 @@ describe('an answer', () => {
     ])
     const { toolCalls, parts } = collector.answer(finish())
     expect(toolCalls).toEqual([{ providerCallId: '2', name: 'search', input: '{}' }])
-    expect(parts).toEqual([{ kind: 'call', index: 0, providerMetadata }])
+    const search = { type: 'call', id: '1', name: 'search', input: {} }
+    expect(parts).toEqual([
+      { kind: 'provider', part: search },
+      { kind: 'call', index: 0, providerMetadata },
+    ])
   })
 
   test('counts the bytes of tool arguments once', () => {

@@ -14,6 +14,8 @@ import type {
   ModelToolCall,
   ModelUsage,
 } from './model-answer.js'
+import { providerPartOf } from './provider-parts.js'
+import type { ProviderPart } from '../protocol/message.js'
 import { ModelError } from './model-error.js'
 import type { PartialAnswer } from './model-error.js'
 
@@ -65,11 +67,10 @@ export class AnswerCollector {
         this.#streamedInputs.add(part.id)
         return this.#count(part.delta)
       case 'tool-call':
+        if (part.providerExecuted === true) return this.#takeProviderPart(part)
         if (!this.#streamedInputs.has(part.toolCallId)) this.#count(argumentsOf(part.input))
-        if (part.providerExecuted !== true) {
-          this.#parts.add('call', this.#toolCalls.length, part.providerMetadata)
-          this.#toolCalls.push(toolCallOf(part))
-        }
+        this.#parts.add('call', this.#toolCalls.length, part.providerMetadata)
+        this.#toolCalls.push(toolCallOf(part))
         return true
       case 'file':
         this.#takeFile(part)
@@ -78,11 +79,12 @@ export class AnswerCollector {
         this.#responseId = textOf(part.id) || this.#responseId
         this.#responseModel = textOf(part.modelId) || this.#responseModel
         return false
-      case 'tool-input-start':
       case 'tool-result':
+      case 'source':
+        return this.#takeProviderPart(part)
+      case 'tool-input-start':
       // A sketch that belongs to the reasoning of the model, not to its answer.
       case 'reasoning-file':
-      case 'source':
         return true
       default:
         // Starts, ends, pings, and custom parts: @ai-sdk/anthropic sends one as its bare preamble.
@@ -113,6 +115,14 @@ export class AnswerCollector {
       responseId: this.#responseId,
       responseModel: this.#responseModel,
     }
+  }
+
+  #takeProviderPart(part: Parameters<typeof providerPartOf>[0] & { providerMetadata?: unknown }): true {
+    const made = providerPartOf(part)
+    if (made === null) return true
+    this.#count(JSON.stringify(made))
+    this.#parts.addProviderPart(made, part.providerMetadata)
+    return true
   }
 
   #takeFile(part: LanguageModelV4File): void {
@@ -203,6 +213,7 @@ interface Collected {
   readonly kind: AnswerPart['kind']
   /** The index of a call or file among those of its kind. */
   readonly index: number
+  readonly part: ProviderPart | null
   text: string
   metadata: SharedV4ProviderMetadata | undefined
   /** Bytes of the metadata as JSON; null: it exceeded the limit. */
@@ -246,12 +257,18 @@ export class PartCollector {
     this.#keep(this.#begin(kind, index), metadata)
   }
 
+  /** Adds what the provider did itself. @throws ModelError `too_large` for an answer of too many parts */
+  addProviderPart(part: ProviderPart, metadata: unknown): void {
+    this.#keep(this.#begin('provider', 0, part), metadata)
+  }
+
   /** Returns the parts, with their offsets in the joined texts of the answer. */
   collect(texts: { readonly text: string; readonly reasoning: string }): CollectedParts {
     const ends = { text: 0, reasoning: 0 }
-    const parts = this.#parts.flatMap(({ kind, text, index, metadata }): readonly AnswerPart[] => {
+    const parts = this.#parts.flatMap(({ kind, text, index, metadata, part }): readonly AnswerPart[] => {
       const given = metadata === undefined ? {} : { providerMetadata: metadata }
       if (kind === 'call' || kind === 'file') return [{ kind, index, ...given }]
+      if (kind === 'provider') return part === null ? [] : [{ kind, part, ...given }]
       if (text === '' && metadata === undefined) return []
       const from = texts[kind].indexOf(text, ends[kind])
       // Interleaved parts are nowhere contiguous in the joined text.
@@ -262,12 +279,12 @@ export class PartCollector {
     return { parts, metadataLeftOut: this.#parts.filter(({ bytes }) => bytes === null).length }
   }
 
-  #begin(kind: Collected['kind'], index: number): Collected {
+  #begin(kind: Collected['kind'], index: number, of: ProviderPart | null = null): Collected {
     if (this.#parts.length >= PARTS_PER_ANSWER) {
       const message = `Expected an answer of at most ${PARTS_PER_ANSWER} parts, got more.`
       throw new ModelError({ kind: 'too_large', message, retryable: false })
     }
-    const part: Collected = { kind, index, text: '', metadata: undefined, bytes: 0 }
+    const part: Collected = { kind, index, part: of, text: '', metadata: undefined, bytes: 0 }
     this.#parts.push(part)
     return part
   }

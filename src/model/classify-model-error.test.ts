@@ -7,7 +7,8 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
-import { classifyModelError, retryAfterOf } from './classify-model-error.js'
+import { retryAfterOf } from '../egress/retry-after.js'
+import { classifyModelError } from './classify-model-error.js'
 import { ModelError } from './model-error.js'
 
 function apiError(

@@ -1,4 +1,5 @@
 import { APICallError } from '@ai-sdk/provider'
+import { retryAfterOf } from '../egress/retry-after.js'
 import { ModelError } from './model-error.js'
 import type { ModelErrorKind } from './model-error.js'
 
@@ -171,19 +172,4 @@ const RETRY_DELAY = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/
 function retryDelayOf(body: string | undefined): number | null {
   const seconds = RETRY_DELAY.exec(body ?? '')?.[1]
   return seconds === undefined ? null : Math.ceil(Number(seconds) * 1000)
-}
-
-/** The wait in milliseconds that a provider's headers ask for, or null; an HTTP date counts from `now`. */
-export function retryAfterOf(
-  headers: Readonly<Record<string, string | undefined>> | undefined,
-  now: number = Date.now(),
-): number | null {
-  const milliseconds = Number.parseFloat(headers?.['retry-after-ms'] ?? '')
-  if (milliseconds >= 0) return Math.ceil(milliseconds)
-  const value = headers?.['retry-after']?.trim() ?? ''
-  if (value === '') return null
-  const seconds = Number(value)
-  if (seconds >= 0) return Math.ceil(seconds * 1000)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? null : Math.max(0, date - now)
 }

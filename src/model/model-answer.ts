@@ -1,4 +1,5 @@
 import type { LanguageModelV4, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type { ProviderPart } from '../protocol/message.js'
 
 /** One complete answer of a model; an interrupted stream never becomes one. */
 export interface ModelAnswer {
@@ -40,6 +41,7 @@ export interface ModelFile {
 export type AnswerPart = (
   | { readonly kind: 'text' | 'reasoning'; readonly from: number; readonly to: number }
   | { readonly kind: 'call' | 'file'; readonly index: number }
+  | { readonly kind: 'provider'; readonly part: ProviderPart }
 ) & { readonly providerMetadata?: SharedV4ProviderMetadata }
 
 /** Tokens of one call; 0 where the provider gives no number. `cachedInputTokens` are part of `inputTokens`. */

@@ -10,7 +10,7 @@ import { render } from 'preact'
 import { readRoute, route } from './parts/route.js'
 import { access, checkAccess, setToken, takeTokenOfAddress } from './session/api.js'
 import { DevelopmentBar } from './session/development.js'
-import { openOutbox } from './session/outbox.js'
+import { box } from './session/outbox.js'
 import { readConfiguration, ThreadView } from './thread/thread-view.js'
 import { NewThread } from './threads/new-thread.js'
 import { ThreadList } from './threads/thread-list.js'
@@ -108,7 +108,7 @@ let isOutboxOpen = false
 effect(() => {
   if (access.value !== 'open' || isOutboxOpen) return
   isOutboxOpen = true
-  openOutbox()
+  box.open()
 })
 const root = document.getElementById('page')
 if (root !== null) render(<Page />, root)

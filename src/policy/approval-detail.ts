@@ -2,6 +2,7 @@
  * What the row of a request for an approval holds: what a person is shown, who may answer, and what they have given.
  */
 import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { ToolFailure } from '../protocol/payloads/tool-failure.js'
 import { isObject } from '../protocol/values.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { ActionKind } from '../protocol/event-codes.js'
@@ -48,6 +49,12 @@ export function approvalDetailOf({ kind, detail }: RequestRow): ApprovalDetail |
 export function formOfRequest({ kind, detail }: RequestRow): JSONSchema7 | undefined {
   // Written by `commitPending`: the store's boundary.
   return kind === 'call' ? (detail?.['form'] as JSONSchema7 | undefined) : undefined
+}
+
+/** The failure of a tool for which a person is asked to answer; null: it asks by itself. */
+export function failureOfRequest({ detail }: Pick<RequestRow, 'detail'>): ToolFailure | null {
+  // Written by the activity of the call: the store's boundary.
+  return isObject(detail?.['failure']) ? (detail['failure'] as unknown as ToolFailure) : null
 }
 
 /** Why the result of a person does not fit the form of its request. An error needs no form. */

@@ -2,6 +2,7 @@
 type ThreadErrorCode =
   | 'thread_not_found'
   | 'thread_conflict'
+  | 'unknown_agent'
   | 'thread_terminated'
   | 'message_rejected'
   | 'thread_busy'
@@ -63,6 +64,25 @@ export class ThreadConflictError extends ThreadError {
 
   static override isInstance(error: unknown): error is ThreadConflictError {
     return hasCode(error, 'thread_conflict')
+  }
+}
+
+/** No worker of the store has listed the agent of a new thread, and others are listed: a wrong name, most often. Nothing was created. */
+export class UnknownAgentError extends ThreadError {
+  readonly agent: string
+
+  constructor(threadId: string, { agent, known }: { readonly agent: string; readonly known: string }) {
+    super(
+      'unknown_agent',
+      threadId,
+      `Expected an agent that a worker of this store has listed, got "${agent}"${known} Nothing was created: correct the name, ` +
+        'start a worker that has it first, or create the thread with "allowUnknownAgent".',
+    )
+    this.agent = agent
+  }
+
+  static override isInstance(error: unknown): error is UnknownAgentError {
+    return hasCode(error, 'unknown_agent')
   }
 }
 

@@ -4,6 +4,7 @@
  * `src/client/events/event-page.ts`, or nothing compiles.
  */
 import type { AttachmentRef, Message } from './message.js'
+import type { ContextOmission, ContextRefs } from './payloads/compaction.js'
 import type { HookPreview } from './payloads/governance.js'
 import type { QueuedItem } from './status.js'
 
@@ -26,6 +27,8 @@ export type RoutingKind =
   | 'nested'
   /** The first arguments of an immediate subagent. */
   | 'bootstrap'
+  /** A summary of messages that a context leaves out. */
+  | 'summary'
 
 /** What a request needs of its model. */
 export type ModelNeed =
@@ -143,6 +146,10 @@ export interface ContextManifest {
   readonly tokens: ContextTokens
   /** The sections of the request that are not empty. */
   readonly items: readonly ContextItem[]
+  /** The first and the last message of the request, by id; left out if nothing is omitted: then it has all that the prompt sees. */
+  readonly refs?: ContextRefs
+  /** What the request leaves out or shortens, by name; left out: nothing. */
+  readonly omissions?: readonly ContextOmission[]
 }
 
 /** Estimates of the tokens of the four parts of a request; their sum is `estimatedTokens`. */
@@ -159,8 +166,8 @@ export interface ContextTokens {
 
 /** A section of a request. */
 export interface ContextItem {
-  /** What it is made of: `system` and `subagents` are the part `system`; `messages` and `results` are the part `history`. */
-  readonly kind: 'system' | 'subagents' | 'tools' | 'messages' | 'results' | 'user'
+  /** What it is made of: `system` and `subagents` are the part `system`; `summary`, `messages` and `results` are the part `history`. */
+  readonly kind: 'system' | 'subagents' | 'tools' | 'summary' | 'messages' | 'results' | 'user'
   /** The number of its texts, tools or messages. */
   readonly count: number
   /** An estimate of its tokens. */
@@ -396,6 +403,8 @@ export type WarningCode =
   | 'outbound_full'
   /** The writes of a tool to another thread were dropped, because that thread was closed. */
   | 'thread_closed'
+  /** A source of tools gave no list, or has tools that cannot be offered; `message` names them. */
+  | 'tools_left_out'
   /** A queued tool was skipped: its signal was invalid, the store does not have it, or its run could not begin. */
   | 'tool_skipped'
 

@@ -12,7 +12,7 @@
  * 2. `StoredEvent` (`src/store/event-rows.ts`): a row of the log as it is read. Its type and payload are only known to be JSON,
  *    because a newer version may have written it.
  * 3. `JoinedFact`: a stored event with its joined fields, the same for all subscribers.
- * 4. `ThreadEvent`: the event of one subscriber: a joined fact with a cursor, or a delta of streamed text.
+ * 4. `ThreadEvent`: the event of one subscriber: a joined fact with a cursor, a delta of streamed text, or a report of a running tool.
  *
  * `docs/generated/events.md` is made from this file by `npm run events`: every event and every field has a doc comment.
  */
@@ -42,18 +42,23 @@ import type {
   ToolCatalog,
 } from './payloads/governance.js'
 import type { SessionUpdated } from './payloads/sessions.js'
+import type { CompactionCompleted, CompactionFailed, CompactionStart } from './payloads/compaction.js'
+import type { DeltaPayload, ProgressPayload } from './payloads/live-text.js'
 import type { QueueChange } from './payloads/queue.js'
 import type {
   EffectEvent,
   FileChange,
+  ModelCompletion,
   ModelRequest,
   RunEnded,
   RuntimeFailure,
   SubagentEvent,
+  ThreadStarted,
   UndeliveredMessage,
 } from './payloads/lifecycle.js'
 import type { Side } from './plan.js'
-import type { CallOutcome, StopReason, ThreadStatus, Usage } from './status.js'
+import type { ToolFailure } from './payloads/tool-failure.js'
+import type { CallOutcome, StopReason, ThreadStatus } from './status.js'
 import type { JsonValue } from './values.js'
 
 /** The objects that an event is about; those that do not apply are absent. */
@@ -76,12 +81,7 @@ export type Phase = 1 | 2 | 3 | 4 | 5 | 6 | 7
 /** The stored payload of each event, by type. */
 export interface EventPayloads {
   /** The thread was created. It is the first event of every thread. */
-  'thread.started': {
-    /** The agent that the thread starts with. */
-    readonly agent: string
-    /** The id of the thread that started this one as its subagent; null for a root thread. */
-    readonly parent: string | null
-  }
+  'thread.started': ThreadStarted
   /** Another agent took over the thread. */
   'thread.updated': {
     /** The thread's status from now on. */
@@ -105,7 +105,7 @@ export interface EventPayloads {
     /** The number of pending messages, which are rejected. */
     readonly rejected: number
   }
-  /** The thread had lost its workflow, and continues with a new one. */
+  /** The thread had lost its workflow, and continues with a new one. The view `ar` has it as `history.reconstructed` and `snapshot.repaired`. */
   'thread.reopened': Nothing
   /** The thread is the root of a session, whose id it has. It follows `thread.started` of every thread without a parent. */
   'session.created': Nothing
@@ -168,6 +168,12 @@ export interface EventPayloads {
   'tool.catalog.resolved': ToolCatalog
   /** The request to the model is assembled. It stands before each `model.requested`, also when a request is repeated. */
   'context.resolved': ContextManifest
+  /** A context with `compaction` is being made shorter, before the request that would be too long. */
+  'context.compaction.started': CompactionStart
+  /** The context is shorter; the transcript is as it was. */
+  'context.compaction.completed': CompactionCompleted
+  /** There is no summary; the messages are left out all the same, so that the thread goes on. */
+  'context.compaction.failed': CompactionFailed
   /** A request was sent to a model. */
   'model.requested': ModelRequest & {
     /** Why it was sent to this model. */
@@ -179,18 +185,7 @@ export interface EventPayloads {
     readonly routing: Routing
   }
   /** A model answered. */
-  'model.completed': ModelRequest & {
-    /** The tokens and the cost of this request. */
-    readonly usage: Usage
-    /** Why the model ended its answer, as the provider names it. */
-    readonly finishReason: string
-    /** The number of parts whose metadata was too large to store; the next request does not contain it. */
-    readonly metadataLeftOut?: number
-    /** The time from the request to the last byte of its answer. */
-    readonly milliseconds: number
-    /** The id that the provider gave its answer, for its own log; left out if it gave none. */
-    readonly responseId?: string
-  }
+  'model.completed': ModelCompletion
   /** A request to a model failed or was interrupted. */
   'model.failed': ModelRequest & {
     /** The kind of failure. */
@@ -291,6 +286,8 @@ export interface EventPayloads {
     readonly outcome: CallOutcome
     /** The code of a result that is an error, as the row of the call has it; else null. */
     readonly errorCode: string | null
+    /** The failure that the call met, also one that was overcome; left out: there was none. */
+    readonly failure?: ToolFailure
     /** The id under which the store keeps the message and the stack, if the code of the tool threw. */
     readonly errorId?: string
     /** True if the message of the call was removed, so that its result has no row. */
@@ -461,25 +458,22 @@ interface JoinedFactOf<Type extends EventType> extends FactEnvelope {
 /** A fact as all subscribers get it, without its cursor, which differs between subscribers. */
 export type JoinedFact = { [Type in EventType]: JoinedFactOf<Type> }[EventType]
 
-/** Text while it streams. It is no fact, so it has no sequence, and `message.created` replaces it. */
-interface DeltaOf<Type extends string> extends Envelope, WithCursor {
+/** What is seen while it happens. It is no fact, so it has no sequence. */
+interface LiveOf<Type extends string, Payload> extends Envelope, WithCursor {
   readonly sequence?: undefined
   readonly eventId?: undefined
-  readonly messageId: string
   readonly type: Type
-  readonly payload: DeltaPayload
+  readonly payload: Payload
 }
 
-/**
- * The first delta of a subscription holds all text since its cursor, or since the beginning. A higher attempt replaces all that was shown before.
- */
-export interface DeltaPayload {
-  /** The number of the request that streams the text. */
-  readonly attempt: number
-  /** The number of characters of this kind before it, in this attempt. */
-  readonly offset: number
-  /** The text that was added. */
-  readonly text: string
+/** Text while a model streams it; `message.created` replaces it. */
+interface DeltaOf<Type extends string> extends LiveOf<Type, DeltaPayload> {
+  readonly messageId: string
+}
+
+/** What a tool reports while its call runs; `tool.result` or `action.required` of the call replaces it. */
+interface ReportOf<Type extends string, Payload> extends LiveOf<Type, Payload> {
+  readonly toolCallId: string
 }
 
 /**
@@ -490,6 +484,8 @@ export type ThreadEvent =
   | { [Type in EventType]: JoinedFactOf<Type> & WithCursor }[EventType]
   | DeltaOf<'model.delta'>
   | DeltaOf<'reasoning.delta'>
+  | ReportOf<'tool.output', DeltaPayload>
+  | ReportOf<'tool.progress', ProgressPayload>
 
 /** One event of this type. */
 export type ThreadEventOf<Type extends ThreadEvent['type']> = Extract<ThreadEvent, { readonly type: Type }>

@@ -41,3 +41,14 @@ export const PHASES = {
 export function phaseFact(phase: Phase, scope: EventScope): Fact {
   return fact('step.phase', { phase, name: PHASES[phase] }, scope)
 }
+
+const RUN_ENDS: readonly string[] = [
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+] satisfies readonly EventType[]
+
+/** Whether an event of this type is the end of a run. */
+export function isRunEnd(type: string): boolean {
+  return RUN_ENDS.includes(type)
+}

@@ -36,6 +36,19 @@ export function modelOperationId({ run, step, frame, idleCalls }: ModelCallPlace
   return `model_${run}_${step}${ending}`
 }
 
+/** The operation id of a compaction before a model call: one for each position to which a context is cut. */
+export function compactionOperationId(
+  modelOperation: string,
+  { position }: { readonly position: number },
+): string {
+  return `${modelOperation}_compaction_${position}`
+}
+
+/** The operation id of the list that a run has got of a source of tools. */
+export function catalogOperationId(run: number, source: string): string {
+  return `catalog_${run}_${source}`
+}
+
 /** The operation id of the beginning of a run whose first call was not chosen by a model. */
 export function beginOperationId(run: number): string {
   return `begin_${run}`
@@ -44,6 +57,11 @@ export function beginOperationId(run: number): string {
 /** The id of a call, which is also its operation id, and the tool-call id that providers get. */
 export function callIdOf(run: number, step: number, index: number): string {
   return `call_${run}_${step}_${index}`
+}
+
+/** The file with the whole result of a call, if that is too long for a message. */
+export function resultPathOf(callId: string): string {
+  return `/results/${callId}.txt`
 }
 
 /**
@@ -100,6 +118,19 @@ export function reportOperationId(report: number): string {
 /** The key that a tool passes to the service it calls, so that a repeated request has no second effect. */
 export function idempotencyKeyOf(threadId: string, callId: string): string {
   return `${threadId}:${callId}`
+}
+
+/** The id of an event: unique over all threads of a store, and over its repetitions. */
+export function eventIdOf(threadId: string, sequence: number): string {
+  return `${threadId}:${sequence}`
+}
+
+/** The place that an id of an event names; null: it is none. */
+export function placeOfEvent(
+  eventId: string,
+): { readonly threadId: string; readonly sequence: number } | null {
+  const [, threadId, sequence] = /^(.+):(\d{1,10})$/.exec(eventId) ?? []
+  return threadId === undefined ? null : { threadId, sequence: Number(sequence) }
 }
 
 /** How a thread is tied to its store: by the store's id, in its start, in its memo and in the input of each activity. */

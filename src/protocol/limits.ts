@@ -140,6 +140,11 @@ export const LIMITS = {
   contextRows: 500,
   contextBytes: 4 * MB,
 
+  /** A summary of the conversation: a longer one is not used. */
+  summaryBytes: 16 * 1024,
+  /** Characters of what a compaction must keep. */
+  compactionFocus: 2000,
+
   /** A longer wait is divided into several timers: a delay that a tool gives must not break a timer. */
   longestTimer: 365 * 24 * HOUR,
   /** A child that owes an answer and is not observed is checked each minute for five minutes, then ever more rarely. */
@@ -156,6 +161,8 @@ export const LIMITS = {
   workflowTask: 5 * SECOND,
   /** Younger work is in progress and not reported as a finding: an activity's retries and a signal take less. */
   underWay: MINUTE,
+  /** Messages of a fork: they are copied in one transaction, some milliseconds for a thousand. */
+  forkedMessages: 50_000,
   /** Rows of one transaction of a deletion: some milliseconds, in which nothing else writes to a SQLite store. */
   deletedAtOnce: 500,
   /** The bytes of a file are kept this long after they were written: a tool that runs for a day names them at its end. */

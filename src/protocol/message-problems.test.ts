@@ -100,6 +100,8 @@ describe('a start input', () => {
       { ...start, showsWork: 'yes' },
       'Expected "showsWork" to be true or absent, got a text of 3 characters.',
     ],
+    [{ ...start, page: 'javascript:alert(1)' }, 'Expected "page" to be an http address'],
+    [{ ...start, page: 'https://a b' }, 'Expected "page" to be an http address'],
     [{ ...start, limits: null }, 'Expected "limits" to be an object, got null.'],
     [
       { ...start, limits: { heartbeatTimeout: -1 } },

@@ -5,7 +5,7 @@
 
 import { isStoreId } from './ids.js'
 import { LIMITS } from './limits.js'
-import { DELIVERIES, OUR_IDS } from './messages.js'
+import { DELIVERIES, isPageAddress, OUR_IDS } from './messages.js'
 import type { ReopenedThread } from './messages.js'
 import type { OutboundOperation } from './operations.js'
 import { isName, isObject, utf8Length } from './values.js'
@@ -35,7 +35,7 @@ export function threadStartProblem(start: unknown): string | undefined {
     const problem = queueMessageProblem(start['message'])
     if (problem !== undefined) return problem
   }
-  const { parent, store, tags, searchAttributes, showsWork, userId, reopened } = start
+  const { parent, store, tags, searchAttributes, showsWork, page, userId, runs, reopened } = start
   if (store !== undefined && !isStoreId(store))
     return `Expected "store" to be the id of a store, 12 letters and digits, got ${describe(store)}.`
   if (parent !== undefined && !isStartParent(parent))
@@ -48,6 +48,10 @@ export function threadStartProblem(start: unknown): string | undefined {
     return `Expected "searchAttributes" to be a list of names, got ${describe(searchAttributes)}.`
   if (showsWork !== undefined && showsWork !== true)
     return `Expected "showsWork" to be true or absent, got ${describe(showsWork)}.`
+  if (runs !== undefined && !isWholeNumber(runs, 0, Number.MAX_SAFE_INTEGER))
+    return `Expected "runs" to be a whole number, got ${describe(runs)}.`
+  if (page !== undefined && !isPageAddress(page))
+    return `Expected "page" to be an http address, got ${describe(page)}.`
   return (
     (reopened === undefined ? undefined : reopenedProblem(reopened)) ?? threadLimitsProblem(start['limits'])
   )

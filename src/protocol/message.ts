@@ -84,6 +84,8 @@ export interface Message {
    * wrote it to its end.
    */
   readonly finish_reason: string | null
+  /** What the provider has run itself, with the sources of the answer; absent: nothing. A shortened message of an event has none. */
+  readonly provider_parts?: readonly ProviderPart[]
   /** The prompt that was active when it was made. */
   readonly prompt: string | null
   /** The child thread that this row came from. */
@@ -91,6 +93,26 @@ export interface Message {
   /** Place in the transcript, from 1; null while queued. */
   readonly position: number | null
 }
+
+/** What the provider of a model has run itself for an answer, or a source of it, in the order of the answer; input and output are JSON. */
+export type ProviderPart =
+  | { readonly type: 'call'; readonly id: string; readonly name: string; readonly input?: unknown }
+  | {
+      readonly type: 'result'
+      /** Of the call. */
+      readonly id: string
+      readonly name: string
+      readonly output?: unknown
+      readonly isError: boolean
+    }
+  | { readonly type: 'source'; readonly id: string; readonly url: string; readonly title: string | null }
+  | {
+      readonly type: 'document'
+      readonly id: string
+      readonly mediaType: string
+      readonly title: string
+      readonly filename: string | null
+    }
 
 /** One entry of `Message.tool_calls`. */
 export interface ToolCallEntry {

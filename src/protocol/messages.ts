@@ -62,8 +62,12 @@ export interface ThreadStart {
   readonly searchAttributes?: readonly string[]
   /** `ThreadStatus` also says that the thread works, which costs two more actions a turn. Children inherit it. */
   readonly showsWork?: true
+  /** The address of the page for people: the Temporal UI leads there. Children inherit it. */
+  readonly page?: string
   readonly limits?: ThreadLimits
   readonly parent?: StartParent
+  /** The number of runs that the messages of a new fork come from: its own are numbered behind them. @default 0 */
+  readonly runs?: number
   /** The state with which a lost thread continues; ids and numbers only (T5). */
   readonly reopened?: ReopenedThread
 }
@@ -75,6 +79,19 @@ interface StartParent {
   readonly callId: string
   /** The root of the whole tree. @default the parent */
   readonly root?: string
+}
+
+/** True for an http address under which the page for people can be: without `#`, and one that a link of Markdown can hold. */
+export function isPageAddress(page: unknown): page is string {
+  return typeof page === 'string' && page.length <= PAGE_LENGTH && /^https?:\/\/[^\s<>()#]+$/.test(page)
+}
+
+const PAGE_LENGTH = 500
+
+/** Where the page shows a thread. */
+export function pageOfThread(page: string, threadId: string): string {
+  const id = encodeURIComponent(threadId).replaceAll('(', '%28').replaceAll(')', '%29')
+  return `${page.replace(/\/+$/, '')}/#/threads/${id}`
 }
 
 /** The root of a thread's tree; a thread without a parent is its own root. */
@@ -199,6 +216,8 @@ export type Respond =
  */
 export interface RemoveQueued {
   readonly id: string
+  /** As of a stop. */
+  readonly commandId?: string
 }
 
 /** Moves a message or tool before everything that waits, unless a step is taking it. */

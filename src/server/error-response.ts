@@ -18,6 +18,7 @@ interface Problem {
 const THREAD_STATUS: Readonly<Record<string, ContentfulStatusCode>> = {
   thread_not_found: 404,
   thread_conflict: 409,
+  unknown_agent: 400,
   thread_terminated: 409,
   message_rejected: 400,
   thread_busy: 409,
@@ -66,7 +67,8 @@ export function errorResponse(context: ThreadContext, error: unknown): Response 
   return problemResponse(context, status, code, message)
 }
 
-function problemOf(error: unknown, isKeyless: boolean): Problem {
+/** What a caller is told of an error. `isKeyless`: its request had no key, so that it is not safe again. */
+export function problemOf(error: unknown, isKeyless: boolean): Problem {
   const problem = plainProblem(error)
   return isKeyless && problem.headers === SOON ? keylessProblem(problem) : problem
 }
@@ -79,7 +81,8 @@ function keylessProblem({ status, code, message }: Problem): Problem {
   return { status, code, message: `${what}: ${why}. Look first, and give a "key".` }
 }
 
-function plainProblem(error: unknown): Problem {
+/** What a caller may read of an error. */
+export function plainProblem(error: unknown): Problem {
   if (error instanceof ProblemError) return error
   if (ThreadError.isInstance(error)) return threadProblem(error)
   if (FileError.isInstance(error))

@@ -1,6 +1,8 @@
 /** The OpenAPI schemas of messages, tool calls and what a run has made. */
 import { z } from '@hono/zod-openapi'
+import { TOOL_ERROR_CATEGORIES } from '../protocol/payloads/tool-failure.js'
 import { fields, microseconds } from './schemas.js'
+import { recordedDecision } from './thread-schemas.js'
 
 const attachment = z
   .object({
@@ -15,6 +17,19 @@ const attachment = z
     description: z.string().optional(),
   })
   .openapi('Attachment')
+
+const providerPart = z.union([
+  z.object({ type: z.literal('call'), id: z.string(), name: z.string(), input: z.any() }),
+  z.object({
+    ...{ type: z.literal('result'), id: z.string(), name: z.string(), output: z.any() },
+    isError: z.boolean(),
+  }),
+  z.object({ type: z.literal('source'), id: z.string(), url: z.string(), title: z.string().nullable() }),
+  z.object({
+    ...{ type: z.literal('document'), id: z.string(), mediaType: z.string(), title: z.string() },
+    filename: z.string().nullable(),
+  }),
+])
 
 /** In the format of Standard Agents: names in snake_case, `tool_calls` as a JSON string. */
 const message = z
@@ -38,6 +53,9 @@ const message = z
       description:
         'Why the model ended its answer: stop, tool-calls, other, or length for one that is cut off.',
     }),
+    provider_parts: z.array(providerPart).readonly().optional().openapi({
+      description: 'What the provider of the model has run itself, and the sources of the answer.',
+    }),
     prompt: z.string().nullable(),
     subagent_id: z.string().nullable(),
     position: z
@@ -50,6 +68,9 @@ const message = z
 export const messageRead = z
   .object({
     message,
+    source: z.string().openapi({
+      description: 'Who sent it: client, cli, parent, child, tool, hook, effect, model or runtime.',
+    }),
     end: z
       .union([
         z.object({ kind: z.literal('delivered'), runId: z.string().nullable() }),
@@ -75,14 +96,48 @@ export const toolCallRead = z
         'open, succeeded, failed, denied, interrupted, cancelled; unknown: it may have taken effect.',
     }),
     errorCode: z.string().nullable(),
+    failure: z
+      .object({
+        category: z.string().openapi({
+          description: `${TOOL_ERROR_CATEGORIES.join(', ')}; later versions add some.`,
+        }),
+        isRetryable: z.boolean().openapi({ description: 'The same call may succeed later.' }),
+        advice: z.string(),
+        attempts: z
+          .number()
+          .optional()
+          .openapi({ description: 'How often its code was run, if that was counted.' }),
+        status: z.number().optional().openapi({ description: 'Of an HTTP answer.' }),
+        recovery: z.string().optional().openapi({
+          description: 'What took its place: retry, fallback or person; left out: nothing.',
+        }),
+      })
+      .nullable()
+      .openapi({ description: 'The failure that it met, also one that was overcome.' }),
     result: z.union([message, z.null()]).openapi({ description: 'Null while the call is open.' }),
+    live: z
+      .object({
+        progress: z
+          .object({
+            progress: z.number().optional(),
+            total: z.number().optional(),
+            message: z.string().optional(),
+          })
+          .nullable(),
+        output: z.string(),
+      })
+      .nullable()
+      .openapi({ description: 'What it has shown while it runs; null: nothing, or it has ended.' }),
+    decision: z
+      .union([recordedDecision, z.null()])
+      .openapi({ description: 'With arguments, flags, permission and files; null: nothing is decided yet.' }),
     children: z.array(z.string()).readonly().openapi({ description: 'The subagents that it started.' }),
     startedAt: microseconds.nullable(),
     finishedAt: microseconds.nullable(),
   })
   .openapi('ToolCallRead')
 
-const runResult = z
+export const runResult = z
   .object({
     status: z.string().openapi({ description: 'As in `Thread`.' }),
     runId: z.string().nullable(),
@@ -95,7 +150,10 @@ const runResult = z
         attachments: z.array(attachment).readonly(),
       })
       .nullable(),
-    output: z.any().openapi({ description: 'The answer as the `output` of the agent makes it; else null.' }),
+    output: fields.nullable().openapi({
+      description:
+        'The answer as the `output` of the agent makes it; null: it has none, or the run ended otherwise.',
+    }),
     steps: z.int(),
     lastSequence: z.int().openapi({ description: 'Events after it are newer than this result.' }),
     usage: z.object({

@@ -2,6 +2,8 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { ConfigError } from '../protocol/errors.js'
+import { checkSweeping, sweepUntil } from './sweeping.js'
+import type { Sweeping } from './sweeping.js'
 import { createThreadApp } from './thread-app.js'
 import type { ThreadAppOptions } from './thread-app.js'
 
@@ -20,6 +22,8 @@ export interface ServeThreadsOptions extends ThreadAppOptions {
   readonly closeGrace?: number
   /** Whether it delivers webhooks, of the whole store: any number of servers may, and one at a time has a webhook. @default true */
   readonly deliversWebhooks?: boolean
+  /** What it ends and deletes at times of its own, of the whole store. @default nothing: a scheduler sweeps */
+  readonly sweep?: Sweeping
 }
 
 /** A server that listens. */
@@ -59,14 +63,18 @@ export async function serveThreads({
   hostname = '127.0.0.1',
   closeGrace = CLOSE_GRACE,
   deliversWebhooks = true,
+  sweep,
   ...options
 }: ServeThreadsOptions): Promise<ThreadServer> {
+  if (sweep !== undefined) checkSweeping(sweep)
   const closing = new AbortController()
   const signals = [closing.signal, ...(options.closing === undefined ? [] : [options.closing])]
   const signal = AbortSignal.any(signals)
   const { fetch } = createThreadApp({ ...options, closing: signal })
   const server = await listen({ fetch, port, hostname, closeGrace, onClose: () => closing.abort() })
   const delivering = deliversWebhooks ? options.client.webhooks.deliver({ signal }) : Promise.resolve()
+  // Not waited for: a sweep may take minutes, and one that is interrupted does no harm.
+  if (sweep !== undefined) void sweepUntil(options.client, sweep, signal)
   let end: Promise<void> | undefined
   const close = async (): Promise<void> => void (await Promise.all([server.close(), delivering]))
   return { url: server.url, close: () => (end ??= close()) }

@@ -3,7 +3,8 @@ import { z } from '@hono/zod-openapi'
 import { LIMITS } from '../protocol/limits.js'
 import { messagesPage } from './message-schemas.js'
 import { fields, microseconds } from './schemas.js'
-import { threadsPage, threadUsage } from './thread-schemas.js'
+import { threadsPage } from './thread-schemas.js'
+import { threadUsage } from './usage-schemas.js'
 
 const name = z.string().min(1).max(LIMITS.threadIdLength)
 
@@ -78,6 +79,7 @@ export const session = z
         startedAt: microseconds,
         endedAt: microseconds.nullable(),
         reason: z.string().nullable(),
+        output: fields.nullable().openapi({ description: 'As in `RunResult`.' }),
       })
       .nullable()
       .openapi({ description: 'The newest run of its root thread.' }),

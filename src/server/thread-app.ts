@@ -7,6 +7,7 @@ import type { RateLimits } from '../policy/rate-limits.js'
 import { ThreadNotFoundError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
 import { inTrace } from '../telemetry/spans.js'
+import { addAgUiRoutes } from './ag-ui/ag-ui-routes.js'
 import { limitAccounts } from './limits/account-limits.js'
 import { answerEndpoints } from './endpoints/thread-endpoints.js'
 import type { ThreadEndpoints } from './endpoints/thread-endpoints.js'
@@ -14,6 +15,8 @@ import { errorResponse, ProblemError, problemResponse } from './error-response.j
 import { limitBodies } from './limits/limit-bodies.js'
 import { limitRates } from './limits/rate-limit.js'
 import type { RateLimit } from './limits/rate-limit.js'
+import { addMcpLogin, addMcpRoutes } from './mcp/mcp-routes.js'
+import type { McpOptions } from './mcp/mcp-routes.js'
 import { addPageRoutes } from './page.js'
 import type { PageOptions } from './page.js'
 import { logFailures, logRequests } from './request-log.js'
@@ -22,6 +25,7 @@ import { addControlRoutes, addRemovalRoutes } from './routes/control-routes.js'
 import { addErrorsRoutes } from './routes/errors-routes.js'
 import { addEventsRoutes } from './routes/events-routes.js'
 import { addFilesRoutes } from './routes/files-routes.js'
+import { addForkRoutes } from './routes/fork-routes.js'
 import { addHealthRoutes } from './routes/health-routes.js'
 import { addMessagesRoutes } from './routes/messages-routes.js'
 import { addBudgetsRoutes } from './routes/budgets-routes.js'
@@ -31,11 +35,12 @@ import { addRequestsRoutes } from './routes/requests-routes.js'
 import { addSessionsRoutes } from './routes/sessions-routes.js'
 import { addSnapshotRoutes, addVariablesRoutes } from './routes/snapshot-routes.js'
 import { addAgentsRoutes, addThreadsRoutes } from './routes/threads-routes.js'
+import { addUIMessagesRoutes } from './routes/ui-messages-routes.js'
 import { addWebhooksRoutes } from './routes/webhooks-routes.js'
 import { addToolCallRoutes } from './routes/tool-call-routes.js'
 import type { ToolWorker } from './routes/tool-call-routes.js'
 import type { RequestEntry, ServerContext, ServerEnv, ThreadApp } from './server-context.js'
-import { addTokenRoutes, allowOrigins, guardThreadTokens } from './tokens/thread-tokens.js'
+import { addTokenRoutes, allowOrigins, guardThreadTokens, mayReach } from './tokens/thread-tokens.js'
 import { authenticateCallers } from './tokens/tokens.js'
 import type { Authentication } from './tokens/tokens.js'
 
@@ -74,6 +79,11 @@ export interface ThreadAppOptions extends Authentication {
   readonly toolWorkers?: readonly ToolWorker[]
   /** The page for people at `/`, with files below `/page/`; false: there is none. @default the page, without a Temporal UI */
   readonly page?: PageOptions | false
+  /**
+   * The agents as tools for MCP clients such as Claude, ChatGPT and editors, at `/mcp`; true: with its defaults. It needs the package
+   * `@modelcontextprotocol/server`. @default none
+   */
+  readonly mcp?: McpOptions | boolean
   /** Gets one entry per request, without content. @default writes failures (500 and above) to stderr */
   readonly log?: (entry: RequestEntry) => void
   /** Its abort ends streams of events; requests in flight are still answered. */
@@ -117,19 +127,31 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   describeApp(app)
   addHealthRoutes(app, server)
   if (options.page !== false) addPageRoutes(app, options.page ?? {})
+  const mcp = options.mcp === true ? {} : options.mcp || null
+  if (mcp?.login !== undefined) addMcpLogin(app, mcp.login)
   // These routes check tokens of workers and of calls themselves.
   if (toolWorkers.length > 0) addToolCallRoutes(app, { ...server, workers: toolWorkers, rateLimit })
   if (options.origins !== undefined) app.use(allowOrigins(options.origins))
   app.use(authenticateCallers(options))
   if (rateLimit !== false) app.use(limitRates(rateLimit))
   app.use(limitRequests)
-  app.use(guardThreadTokens(server))
+  app.use(guardThreadTokens())
   app.use('/threads/:threadId/*', guardThreads(server, 'threadId'))
   app.use('/sessions/:sessionId/*', guardThreads(server, 'sessionId'))
   app.use(limitBodies(server))
   if (options.threadTokens !== undefined) addTokenRoutes(app, server, options.threadTokens)
+  addThreadsApi(app, server)
+  if (mcp !== null)
+    addMcpRoutes(app, server, { ...mcp, origins: options.origins ?? [], version: HEAD.info.version })
+  if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))
+  return app
+}
+
+/** Adds what each server answers to callers that the guards have let through. */
+function addThreadsApi(app: ThreadApp, server: ServerContext): void {
   addAgentsRoutes(app, server)
   addThreadsRoutes(app, server)
+  addForkRoutes(app, server)
   addSessionsRoutes(app, server)
   addMessagesRoutes(app, server)
   addCallsRoutes(app, server)
@@ -144,9 +166,9 @@ export function createThreadApp(options: ThreadAppOptions): OpenAPIHono<ServerEn
   addBudgetsRoutes(app, server)
   addPermissionsRoutes(app, server)
   addVariablesRoutes(app, server)
+  addUIMessagesRoutes(app, server)
   addWebhooksRoutes(app, server)
-  if (endpoints !== undefined) app.all('/threads/:threadId/api/*', answerEndpoints(server, endpoints))
-  return app
+  addAgUiRoutes(app, server)
 }
 
 /** No answer but the page is one: a browser must run, frame and cache nothing of it, unless a route sets other headers. */
@@ -172,10 +194,7 @@ function guardThreads(
 ): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
     const threadId = context.req.param(name) ?? ''
-    const { account } = context.get('caller')
-    const thread = await client.find(threadId)
-    if (thread === null || (account !== null && thread.account !== account))
-      throw new ThreadNotFoundError(threadId)
+    if (!(await mayReach(client, context.get('caller'), threadId))) throw new ThreadNotFoundError(threadId)
     await next()
   }
 }

@@ -16,6 +16,14 @@ export const status = z.string().openapi({
   example: 'idle',
 })
 
+const forkedFrom = z
+  .object({
+    threadId: z.string().openapi({ description: 'It may have been deleted since.' }),
+    messageId: z.string().nullable().openapi({ description: 'The last message that the fork has of it.' }),
+  })
+  .nullable()
+  .openapi({ description: 'Where a fork has its transcript from; null for a thread that is no fork.' })
+
 export const threadSummary = z
   .object({
     threadId: z.string(),
@@ -25,7 +33,12 @@ export const threadSummary = z
     account: z.string().nullable(),
     parent: z.string().nullable().openapi({ description: 'Null for a root thread.' }),
     root: z.string(),
+    forkedFrom,
     title: z.string().nullable(),
+    opening: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The first 200 characters of its first message; null until it is delivered.' }),
     tags: z.array(z.string()).readonly(),
     createdAt: microseconds,
     lastActivityAt: microseconds,
@@ -131,7 +144,14 @@ export const recordedDecision = z
     toolName: z.string(),
     runId: z.string(),
     stepId: z.string(),
-    messageId: z.string().openapi({ description: 'The message that proposed the call.' }),
+    messageId: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The message that proposed the call; null: the code of a tool made it.' }),
+    parentCallId: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The call of a prompt or tool that made it; null: the model of a side did.' }),
     startedAt: microseconds.nullable().openapi({ description: 'Null: the call did not begin.' }),
     outcome: z
       .enum(['succeeded', 'failed', 'denied', 'interrupted', 'cancelled', 'unknown'])
@@ -200,6 +220,7 @@ const threadTool = z
     runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
     taskQueue: z.string().optional(),
     activity: z.string().optional(),
+    source: z.string().optional().openapi({ description: 'Of a tool of an MCP server: its name.' }),
     capabilities,
     isReadOnly: z.boolean(),
     isConcurrencySafe: z.boolean(),
@@ -371,6 +392,7 @@ export const snapshot = z
     agent: z.string(),
     parent: z.string().nullable(),
     parentRun: z.string().nullable().openapi({ description: 'The run of the parent that started it.' }),
+    forkedFrom,
     agentChain: names.openapi({ description: 'The agents that the work has come through, its own last.' }),
     root: z.string(),
     status,
@@ -394,63 +416,6 @@ export const snapshot = z
     terminated: microseconds.nullable(),
   })
   .openapi('Snapshot')
-
-const count = z.int().nonnegative()
-const milliseconds = z.number().nullable()
-
-const durations = z
-  .object({ count, mean: milliseconds, p50: milliseconds, p95: milliseconds, max: milliseconds })
-  .openapi('Durations', { description: 'Milliseconds; null: there was none.' })
-
-const requestsUsage = {
-  requests: count.openapi({ description: 'Requests to providers, with retries and fallbacks.' }),
-  failedRequests: count,
-  inputTokens: count,
-  outputTokens: count,
-  cachedInputTokens: count.openapi({ description: 'A part of inputTokens.' }),
-  cost: z.number().nullable().openapi({
-    description: 'Millionths of a dollar; null: the price of a model is unknown.',
-  }),
-  knownCost: z.number().openapi({ description: 'The part of the cost whose prices are known.' }),
-  answerTime: durations,
-}
-
-export const threadUsage = z
-  .object({
-    threads: count,
-    messages: count,
-    runs: count,
-    steps: count,
-    toolCalls: count,
-    failedToolCalls: count,
-    toolTime: durations,
-    ...requestsUsage,
-    models: z.array(z.object({ model: z.string(), ...requestsUsage }).openapi('ModelUsage')).readonly(),
-  })
-  .openapi('ThreadUsage')
-
-export const routingSummary = z
-  .object({
-    threadId: z.string(),
-    choice: z
-      .object({
-        model: z.string().nullable().openapi({ description: 'Null: no model is left.' }),
-        routing: z.any().openapi({ description: 'As the event `model.requested` has it.' }),
-        available: count.openapi({ description: 'The candidates that could be called.' }),
-        runId: z.string().nullable(),
-        stepId: z.string().nullable(),
-        at: microseconds,
-      })
-      .nullable()
-      .openapi({ description: 'The newest choice of a model; null: none in the newest 1,000 events.' }),
-    waitsFor: z
-      .object({ limit: z.string(), until: microseconds })
-      .nullable()
-      .openapi({ description: 'The limit of the account for which the thread waits.' }),
-    budgets: z.array(budgetState).readonly(),
-    usage: threadUsage,
-  })
-  .openapi('RoutingSummary')
 
 /** What belongs to a run and not to its work. */
 export const runContext = z

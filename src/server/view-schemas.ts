@@ -5,6 +5,7 @@
  * only adds: it is made of the core by demanding more, so what it accepts the core accepts.
  */
 import { z } from '@hono/zod-openapi'
+import { ITEM_KINDS } from '../views/agent-runtime-items.js'
 
 const text = z.string().min(1)
 const time = z.iso.datetime()
@@ -46,14 +47,25 @@ const SCOPED: readonly (readonly [pattern: RegExp, id: keyof z.infer<typeof agen
   [/^subagent\./, 'subagentId'],
 ]
 
-/** Our profile: the core, with the ids of runtime and session, a sequence for all but deltas, and the ids of what a type is about. */
+const itemKind = z.enum(ITEM_KINDS)
+
+/** What is seen while it happens. */
+const LIVE = /\.delta$|^tool\.(?:output|progress)$/
+
+/**
+ * Our profile: the core, with the ids of runtime and session, a sequence for all that is in the log, the ids of what a type is about, and the kinds
+ * of items.
+ */
 export const agentRuntimeProfile = agentRuntimeCore
   .required({ runtimeId: true, sessionId: true, threadId: true })
-  .refine(({ type, sequence }) => sequence !== undefined || type.endsWith('.delta'), {
-    message: 'Expected a sequence of an event that is no delta.',
+  .refine(({ type, sequence }) => sequence !== undefined || LIVE.test(type), {
+    message: 'Expected a sequence of an event that is in the log.',
   })
   .refine((event) => SCOPED.every(([pattern, id]) => !pattern.test(event.type) || event[id] !== undefined), {
     message: 'Expected the id of what the event is about.',
+  })
+  .refine(({ type, payload }) => !type.startsWith('item.') || itemKind.safeParse(payload['kind']).success, {
+    message: `Expected the kind of an item to be one of ${ITEM_KINDS.join(', ')}.`,
   })
 
 const traced = {

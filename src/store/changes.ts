@@ -69,6 +69,38 @@ interface Watchers {
   notifyAll(): void
 }
 
+/** Changes for one reader that alternates between reading and waiting for more. */
+interface ChangeCount {
+  /** Grows with each change: it is taken before a read, and given to `wait` after it. */
+  readonly version: number
+  readonly add: () => void
+  /** Returns once there is a change after that version, or when the time is over, in milliseconds. */
+  wait(since: number, longest: number): Promise<void>
+}
+
+export function countChanges(): ChangeCount {
+  let version = 0
+  let wake = (): void => undefined
+  return {
+    get version() {
+      return version
+    },
+    add: (): void => {
+      version += 1
+      wake()
+    },
+    async wait(since, longest) {
+      if (version !== since) return
+      let timer: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        timer = setTimeout(resolve, longest)
+      })
+      clearTimeout(timer)
+    },
+  }
+}
+
 /** The listeners of one store. A listener carries no data: it only wakes a reader. */
 export function createWatchers(): Watchers {
   const listeners = new Map<string, Set<() => void>>()

@@ -273,6 +273,27 @@ export async function readEventEnds(db: Reader, { ends }: CommitOrder): Promise<
   return row
 }
 
+interface EventOfLog {
+  readonly threadId: string
+  readonly sequence: number
+}
+
+/** The cursor behind which this event comes first; null: there is none of that sequence any more. */
+export async function readCursorBefore(
+  db: Reader,
+  { writer }: CommitOrder,
+  { threadId, sequence }: EventOfLog,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('events')
+    .select(['id', writer.as('writer')])
+    .where('thread_id', '=', threadId)
+    .where('first_sequence', '<=', sequence)
+    .where('sequence', '>=', sequence)
+    .executeTakeFirst()
+  return row === undefined ? null : `${row.writer}.${row.id}.${sequence - 1}`
+}
+
 /** Whether a cursor is behind the newest row: nothing can have been read there. @throws as `readAllEvents` */
 export function isFutureCursor(cursor: string, { newest }: EventEnds): boolean {
   const [place, end] = [placeOf(cursor), placeOf(newest)]

@@ -6,9 +6,7 @@
  * `env`), and those of environment variables whose names end like that of a secret. In addition, patterns find what looks like
  * a key. Any other key, or one that code has transformed, is not found.
  */
-
-/** Secrets with fewer characters are not redacted in texts: they are parts of ordinary words. */
-const SHORTEST_REDACTED = 6
+import { createTextRedactor } from '../policy/text-redactor.js'
 
 /** Names such as OPENAI_API_KEY, GITHUB_TOKEN, PGPASSWORD, AWS_SECRET_ACCESS_KEY; not PWD. */
 const SECRET_NAME = /(?:KEYS?|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$/i
@@ -43,34 +41,6 @@ export function redactKnownSecrets(text: string, environment = process.env): str
   return LOOKS_SECRET.reduce((left, pattern) => left.replace(pattern, '$1[secret]'), known.redact(text))
 }
 
-/** Replaces the secrets that were noted in it by `[secret NAME]`. */
-export interface TextRedactor {
-  readonly note: (name: string, value: string) => void
-  readonly redact: (text: string) => string
-  /** Whether no value was noted that is long enough to be found. */
-  readonly empty: boolean
-}
-
-export function createTextRedactor(): TextRedactor {
-  /** Each form of a secret, with its replacement. */
-  const forms = new Map<string, string>()
-  let pattern: RegExp | undefined
-  return {
-    note(name, value) {
-      for (const form of secretForms(value)) if (!forms.has(form)) forms.set(form, `[secret ${name}]`)
-      pattern = undefined
-    },
-    redact(text) {
-      if (forms.size === 0) return text
-      pattern ??= secretPattern(forms)
-      return text.replace(pattern, (found) => forms.get(found) ?? found)
-    },
-    get empty() {
-      return forms.size === 0
-    },
-  }
-}
-
 /**
  * Patterns of what looks like a secret. Each has one group: the text before the secret, which stays. None matches a
  * replacement. Most require a digit, because providers also write "Bearer authentication is required". Each takes linear time,
@@ -88,21 +58,3 @@ const LOOKS_SECRET: readonly RegExp[] = [
   // Keys of Google, AWS, GitHub, GitLab, Slack; JSON web tokens.
   /(?<![\w-])()(?:AIza[\w-]{30,}|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{4,})/g,
 ]
-
-/** The value itself, without surrounding blanks, and as escaped in JSON and URLs; none for a value that is too short. */
-function secretForms(value: string): readonly string[] {
-  const bare = value.trim()
-  if (bare.length < SHORTEST_REDACTED) return []
-  return [value, bare].flatMap((text) => {
-    // `encodeURIComponent` throws for half a character.
-    const inUrl = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'))
-    return [text, JSON.stringify(text).slice(1, -1), inUrl]
-  })
-}
-
-/** Matches replacements first and skips them, so that a text may be redacted twice. Of two secrets the longer one is found. */
-function secretPattern(forms: ReadonlyMap<string, string>): RegExp {
-  const values = [...forms.keys()].toSorted((one, other) => other.length - one.length)
-  const texts = [...new Set(forms.values()), ...values]
-  return new RegExp(texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
-}

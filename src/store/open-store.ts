@@ -55,9 +55,14 @@ async function openPlaces(location: Location): Promise<Omit<Store, 'secrets'>> {
       assertOpen()
       return database.writeLocked(work)
     },
+    locksRows: database.locksRows,
     async readAllEvents(page) {
       assertOpen()
       return database.readAllEvents(page)
+    },
+    async readCursorBefore(event) {
+      assertOpen()
+      return database.readCursorBefore(event)
     },
     async readEventEnds() {
       assertOpen()

@@ -69,6 +69,20 @@ export async function findNewestOperation(
   return row === undefined ? null : codec.fromRow(row)
 }
 
+/** The answers of these operations, which are lists of sources of tools. */
+export async function findCatalogs(
+  db: Reader,
+  { threadId, ids }: { readonly threadId: string; readonly ids: readonly string[] },
+): Promise<readonly unknown[]> {
+  const rows = await db
+    .selectFrom('operations')
+    .selectAll()
+    .where('thread_id', '=', threadId)
+    .where('id', 'in', ids)
+    .execute()
+  return rows.flatMap((row) => codec.fromRow(row).answer ?? [])
+}
+
 /** The newest activation that the workflow knows by this id (`activationId`). */
 export async function findActivation(
   db: Reader,

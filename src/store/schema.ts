@@ -88,6 +88,8 @@ interface ThreadsTable extends SessionColumns {
   budgets: string | null
   /** JSON of `ThreadOrigin`; null for a root thread. */
   origin: string | null
+  /** JSON of `ForkOrigin`; null for a thread that is no fork. */
+  forked_from: string | null
 }
 
 /** The tags of threads again, to find threads by tag. */
@@ -142,6 +144,7 @@ interface MessagesTable {
 interface ToolCallsTable {
   thread_id: string
   id: string
+  /** Empty: the code of the call `parent_call_id` made it in place. */
   message_id: string
   run: number
   step: number
@@ -149,7 +152,7 @@ interface ToolCallsTable {
   side: string
   name: string
   provider_call_id: string
-  /** The call of a prompt tool whose nested step made this one. */
+  /** The call of a prompt tool whose nested step made this one, or of the tool whose code did. */
   parent_call_id: string | null
   /** The text that the model wrote; possibly invalid JSON. */
   arguments: string
@@ -161,6 +164,7 @@ interface ToolCallsTable {
   session: string | null
   /** JSON of `PermissionDecision`; null: nothing was decided about it yet. */
   decision: string | null
+  failure: string | null
   started_at: Micros | null
   finished_at: Micros | null
 }

@@ -31,10 +31,14 @@ export interface Store {
    * On PostgreSQL it is READ COMMITTED.
    */
   writeLocked<T>(work: (tx: Writer) => Promise<T>): Promise<T>
+  /** False where one transaction writes at a time: `writeLocked` is `write` there, so its work may be a part of one. */
+  readonly locksRows: boolean
   /** The next events of all threads, in an order into which no later commit can insert any (`events.ts`). */
   readAllEvents(page: ReadAllEvents): Promise<AllEventsPage>
   /** Where that order ends now. */
   readEventEnds(): Promise<EventEnds>
+  /** The cursor of that order behind which this event of a thread comes first; null: there is none. */
+  readCursorBefore(event: { readonly threadId: string; readonly sequence: number }): Promise<string | null>
   readonly blobs: BlobStore
   readonly secrets: SecretBox
   /**

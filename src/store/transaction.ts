@@ -1,7 +1,7 @@
 /**
  * Owns: how the statements of one transaction reach the connection. Kysely's own transactions await the answer to each
  * statement before they send the next one; here a write can be pipelined (`pipeline`), so that a database at the other
- * end of a network costs one round trip for several writes.
+ * end of a network costs one round trip for several writes; the text of one that runs often is built once (`prepared`).
  *
  * Does not own: isolation levels, retries of conflicts and commit marks (the drivers), nor what is written.
  *
@@ -17,6 +17,7 @@ import type {
   CompiledQuery,
   DatabaseConnection,
   Dialect,
+  DialectAdapter,
   Driver,
   Kysely,
   QueryResult,
@@ -178,5 +179,30 @@ async function awaitPipelined(tx: Writer): Promise<void> {
     const outcomes = await Promise.allSettled(statements.slice(settled))
     settled += outcomes.length
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+}
+
+type Value = string | number | null
+
+interface Compilable<Row> {
+  compile(db: Kysely<Schema>): CompiledQuery<Row>
+}
+
+/**
+ * A statement that runs often: its text is built once for each database and number of values, because that costs more than running it.
+ * `build` uses each of the values once, in their order, and nothing else that changes.
+ */
+export function prepared<Row>(
+  build: (values: readonly Value[], tx: Writer) => Compilable<Row>,
+): (tx: Writer, values: readonly Value[]) => Promise<readonly Row[]> {
+  const texts = new WeakMap<DialectAdapter, Map<number, CompiledQuery<Row>>>()
+  return async (tx, values) => {
+    const { adapter } = tx.getExecutor()
+    const known = texts.get(adapter) ?? new Map<number, CompiledQuery<Row>>()
+    texts.set(adapter, known)
+    const compiled = known.get(values.length) ?? build(values, tx).compile(tx)
+    known.set(values.length, compiled)
+    const { rows } = await tx.executeQuery<Row>({ ...compiled, parameters: values })
+    return rows
   }
 }

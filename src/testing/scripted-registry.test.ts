@@ -79,7 +79,13 @@ test('a faked tool keeps its schema and gets its arguments', async () => {
   const tool = scripted.tool('count')
   expect(tool?.args).toBe(desk.tool('count')?.args)
   const state = {} as ThreadState
-  const call: ToolCall = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'key' }
+  const call: ToolCall = {
+    id: 'call_1_1_0',
+    attempt: 1,
+    idempotencyKey: 'key',
+    progress: () => undefined,
+    output: () => undefined,
+  }
   expect(await tool?.execute(state, { from: 4 }, call)).toEqual({ status: 'success', result: 5 })
 })
 
@@ -90,7 +96,13 @@ test('hooks and effects stay, and a fake may answer later', async () => {
   })
   expect(scripted.hook('mark')).toBe(desk.hook('mark'))
   expect(scripted.effect('remind')).toBe(desk.effect('remind'))
-  const call: ToolCall = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'key' }
+  const call: ToolCall = {
+    id: 'call_1_1_0',
+    attempt: 1,
+    idempotencyKey: 'key',
+    progress: () => undefined,
+    output: () => undefined,
+  }
   expect(await scripted.tool('count')?.execute({} as ThreadState, {}, call)).toEqual({ status: 'pending' })
 })
 

@@ -81,7 +81,7 @@ export function initialControl(threadId: string, start: ThreadStart, now: Millis
     queue: [],
     queueBytes: 0,
     itemsNumbered: 0,
-    runs: 0,
+    runs: start.runs ?? 0,
     run: null,
     stopped: false,
     commands: [],

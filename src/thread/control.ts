@@ -34,7 +34,7 @@ export interface ThreadControl {
   readonly run: Run | null
   /** Items wait until `continue` or a message of the user. */
   readonly stopped: boolean
-  /** The ids of the last commands that had one: their senders may repeat them. */
+  /** The ids of the last commands that had one, and of messages that preempted: their senders may repeat them. */
   readonly commands: readonly string[]
   readonly terminating: boolean
   readonly closing: Closing | null

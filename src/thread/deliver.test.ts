@@ -100,6 +100,17 @@ describe('a message that preempts', () => {
     expect(endingOf(sent(taking, ['now', 'preempt']))).toBeNull()
   })
 
+  test('one that comes again does not end the run that has taken it, also after a continue-as-new', () => {
+    const preempted = sent(working(), ['now', 'preempt'])
+    const taken = { ...preempted, queue: [], run: working().run }
+    for (const later of [taken, restore(carry(taken), taken.start)]) {
+      const again = sent(later, ['now', 'preempt'])
+      expect(endingOf(again)).toBeNull()
+      expect(again.queue).toMatchObject([{ id: 'now' }])
+      expect(endingOf(sent(again, ['another', 'preempt']))?.reason).toBe('preempted')
+    }
+  })
+
   test('a run that ends by itself keeps its end', () => {
     const { run, ...control } = working()
     if (run === null) throw new Error('Expected a run.')

@@ -98,6 +98,7 @@ const START = near({
   ...{
     searchAttributes: ['ThreadAgent'],
     showsWork: true,
+    page: 'https://threads.example.com',
     limits: { heartbeatTimeout: 5000, historyEvents: 0 },
   },
   ...{ parent: { threadId: 'p', callId: 'c' }, undecodable: true },

@@ -38,8 +38,9 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   if ('messageId' in message) {
     const entry = { kind: 'message', id: message.messageId, ...common } as const
     const invocation = invocationOf(control, message)
+    const known = deliver === 'preempt' ? rememberCommand(control, message.messageId) : control
     if (invocation === undefined)
-      return enqueue(control, entry, { clearsStop: role === 'user' && message.from === undefined })
+      return enqueue(known, entry, { clearsStop: role === 'user' && message.from === undefined })
     // The parent is the user of its child, so its message clears the stop flag: else it would wait for a parked thread (T7).
     return keepNewestInvocations(enqueue(control, { ...entry, invocation }, { clearsStop: true }))
   }
@@ -49,8 +50,14 @@ export function acceptMessage(control: ThreadControl, input: unknown, now: Milli
   return enqueue(numbered, entry, { clearsStop: role === 'user' })
 }
 
-/** A thread that closes after its session has one run: what is sent to it joins that. */
-function deliveryOf({ start }: ThreadControl, { deliver }: QueueMessage): QueuedDelivery | undefined {
+/**
+ * A thread that closes after its session has one run: what is sent to it joins that. A message preempts once: the run that has taken it
+ * is not ended by a repeated signal.
+ */
+function deliveryOf({ start, commands }: ThreadControl, message: QueueMessage): QueuedDelivery | undefined {
+  const { deliver } = message
+  if (deliver === 'preempt' && 'messageId' in message && commands.includes(message.messageId))
+    return undefined
   return deliver === 'next_step' || start.resumable === false ? undefined : deliver
 }
 
@@ -67,8 +74,11 @@ export function takeOnce(
 ): ThreadControl {
   const id = isObject(input) ? input['commandId'] : undefined
   if (typeof id !== 'string' || id.length > LIMITS.commandIdLength) return take(control)
-  if (control.commands.includes(id)) return control
-  return take({ ...control, commands: [...control.commands, id].slice(-LIMITS.commandIds) })
+  return control.commands.includes(id) ? control : take(rememberCommand(control, id))
+}
+
+function rememberCommand(control: ThreadControl, id: string): ThreadControl {
+  return { ...control, commands: [...control.commands, id].slice(-LIMITS.commandIds) }
 }
 
 /** Clears the stop flag and asks for a step. One such item in the queue is enough. */

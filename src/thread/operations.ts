@@ -257,8 +257,9 @@ export function removalRefusal(
   input: unknown,
 ): 'Item.Invalid' | 'Item.NotFound' | null {
   if (queuedItemProblem(input) !== undefined) return 'Item.Invalid'
+  const { id, commandId } = input as RemoveQueued
+  if (isRepeated(control, commandId)) return null
   if (control.terminating || control.closing !== null) return 'Item.NotFound'
-  const { id } = input as RemoveQueued
   const entry = removable(control, id)
   if (entry === undefined) return control.effects.some((effect) => effect.id === id) ? null : 'Item.NotFound'
   // An inline message has no row that would record its removal, and a run may be delivering it.
@@ -266,12 +267,15 @@ export function removalRefusal(
 }
 
 /** Takes a removal that was not refused. */
-export function removeQueuedItem(control: ThreadControl, { id }: RemoveQueued): ThreadControl {
-  const entry = removable(control, id)
-  const left =
-    entry === undefined || entry.kind === 'effect' ? removeEffect(control, id) : removeItems(control, [entry])
-  // The caller that removed a row has stored the event.
-  return entry === undefined || !isInline(entry) ? left : withQueueChange(left, { removed: [id] })
+export function removeQueuedItem(control: ThreadControl, input: RemoveQueued): ThreadControl {
+  const { id } = input
+  return takeOnce(control, input, (next) => {
+    const entry = removable(next, id)
+    const left =
+      entry === undefined || entry.kind === 'effect' ? removeEffect(next, id) : removeItems(next, [entry])
+    // The caller that removed a row has stored the event.
+    return entry === undefined || !isInline(entry) ? left : withQueueChange(left, { removed: [id] })
+  })
 }
 
 /** The code with which the promotion is refused, or null: also an item that a model call in flight takes is not in the queue any more. */
@@ -281,11 +285,15 @@ export function promotionRefusal(
 ): 'Item.Invalid' | 'Item.NotFound' | null {
   if (queuedItemProblem(input) !== undefined) return 'Item.Invalid'
   const { id, commandId } = input as PromoteQueued
-  // A repetition of one that was taken.
-  if (commandId !== undefined && control.commands.includes(commandId)) return null
+  if (isRepeated(control, commandId)) return null
   if (control.terminating || control.closing !== null || control.run?.taking?.includes(id) === true)
     return 'Item.NotFound'
   return promotable(control, id) === undefined ? 'Item.NotFound' : null
+}
+
+/** Whether it is a repetition of a command that was taken. */
+function isRepeated({ commands }: ThreadControl, commandId: string | undefined): boolean {
+  return commandId !== undefined && commands.includes(commandId)
 }
 
 /** Takes a promotion that was not refused. */

@@ -46,6 +46,16 @@ test('T3 an inline message is taken back only where no run delivers it', () => {
   expect(left).toMatchObject({ queue: [], facts: [{ type: 'queue.changed', payload: { waiting: 0 } }] })
 })
 
+test('T3 a repeated removal is taken once, and one that was refused is refused again', () => {
+  const inline = acceptMessage(idleControl({}, { stopped: true }), { content: 'hello' }, NOW)
+  const item = { id: 'everthread:item:1', commandId: 'once' }
+  expect(removalRefusal({ ...inline, run: run() }, item)).toBe('Item.NotFound')
+  const left = removeQueuedItem(inline, item)
+  expect(removalRefusal(left, item)).toBeNull()
+  expect(removeQueuedItem(left, item)).toBe(left)
+  expect(removalRefusal(left, { ...item, commandId: 'another' })).toBe('Item.NotFound')
+})
+
 test('T7 the call that a removed message belongs to is answered with the next report', () => {
   const asked = acceptMessage(
     idleControl({ parent: { threadId: 'p', callId: 'c' } }),

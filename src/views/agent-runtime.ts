@@ -1,17 +1,19 @@
 /**
  * The view of the Agent Runtime draft: its envelope and its event classes.
  *
- * Owns: which classes an event of the log is, and what their payloads add to it. Does not own: turns (`turns.ts`), control states and what
- * is unavailable (`control-states.ts`, `capabilities.ts`).
+ * Owns: which classes an event of the log is, and what their payloads add to it. Does not own: turns (`turns.ts`), items and references
+ * (`agent-runtime-items.ts`), control states and what is unavailable (`control-states.ts`, `capabilities.ts`).
  *
  * - An event whose name the draft has too keeps its name and payload; others stay as types of our own, which the draft allows.
  * - What the draft says in several events and our log in one, the view says in several: the choice of a model, costs, limits, items.
  * - Ids are those of the log, but run ids, which are unique in all threads, and turns: one for each submitted message.
- * - A field that does not apply, or that nothing has recorded, is absent; nothing is invented.
+ * - A field that does not apply, or that nothing has recorded, is absent; nothing is invented. A request or call without a trace says so.
  */
 import type { Routing } from '../protocol/event-codes.js'
 import type { ThreadEventOf } from '../protocol/events.js'
+import { resultPathOf } from '../protocol/ids.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
+import { itemsOf, refsOf } from './agent-runtime-items.js'
 import { applyToTurns, currentTurn, NO_TURNS } from './turns.js'
 import type { TurnChange, TurnState } from './turns.js'
 import { globalRunId, payloadOf, textOf, viewedId } from './view.js'
@@ -34,6 +36,11 @@ export interface AgentRuntimeEvent {
   readonly sessionId: string
   readonly threadId: string
   readonly turnId?: string
+  /**
+   * The work that a run is an attempt at: the turn that asked for it. A run that goes on with what another one has left, after a failure, a
+   * stop or a loss, has the task of that.
+   */
+  readonly taskId?: string
   readonly runId?: string
   readonly stepId?: string
   readonly toolCallId?: string
@@ -44,7 +51,10 @@ export interface AgentRuntimeEvent {
   readonly traceId?: string
   readonly spanId?: string
   readonly payload: JsonObject
-  /** Where to read what is large or of another owner: paths of the HTTP API, and the id of the event in the log. */
+  /**
+   * Where to read what is large or of another owner: paths of the HTTP API, and ids of the provider. `trace: 'missing_correlation'`: the
+   * request or call belongs to no trace, since no telemetry is collected.
+   */
   readonly refs?: JsonObject
 }
 
@@ -56,6 +66,10 @@ export interface AgentRuntimeState {
   readonly policies: Readonly<Record<string, string>>
   /** An estimate of the tokens of the newest request. */
   readonly tokens: number | null
+  /** The message of the newest answer, if its model has thought before. */
+  readonly reasoned: { readonly messageId: string; readonly characters: number } | null
+  /** The file with the whole result of a call that has not ended, if that was too long for a message. */
+  readonly results: Readonly<Record<string, string>>
 }
 
 interface Draft {
@@ -68,15 +82,22 @@ interface Draft {
 /** Makes the view of a thread in the words of the Agent Runtime draft. */
 export function agentRuntimeView(subject: ViewSubject): View<AgentRuntimeState, AgentRuntimeEvent> {
   return {
-    begin: { turns: NO_TURNS, sequence: 0, policies: {}, tokens: null },
+    begin: {
+      ...{ turns: NO_TURNS, sequence: 0 },
+      ...{ policies: {}, tokens: null, reasoned: null, results: {} },
+    },
     take(state, event) {
       const [turns, changes] = applyToTurns(state.turns, event)
-      const drafts = [...changes.map(turnDraft), ...draftsOf(event, state)]
-      const turnId = currentTurn(turns) ?? currentTurn(state.turns)
+      const reasoned = state.reasoned?.messageId === event.messageId && state.reasoned !== null
+      const drafts = [...changes.map(turnDraft), ...draftsOf(event, state), ...itemsOf(event, { reasoned })]
+      // The end of a run belongs to the turns that end with it.
+      const at = currentTurn(turns) === undefined ? state.turns : turns
+      const turnId = currentTurn(at)
+      const taskId = at.resumed ?? turnId
       const isCounted = event.sequence !== undefined
       const events = drafts.map((draft, index) =>
         envelopeOf(subject, event, {
-          ...{ draft, index, turnId },
+          ...{ draft, index, turnId, taskId },
           sequence: isCounted ? state.sequence + index + 1 : undefined,
         }),
       )
@@ -90,16 +111,18 @@ interface Placed {
   readonly draft: Draft
   readonly index: number
   readonly turnId: string | undefined
+  readonly taskId: string | undefined
   readonly sequence: number | undefined
 }
 
 function envelopeOf(
   subject: ViewSubject,
   event: ViewedFact,
-  { draft, index, turnId: current, sequence }: Placed,
+  { draft, index, turnId: current, taskId, sequence }: Placed,
 ): AgentRuntimeEvent {
   const { timestamp, threadId, runId, stepId, toolCallId, childId, traceId, spanId } = event
-  const { type, payload, refs } = draft
+  const { type, payload } = draft
+  const refs = withGap(event, draft)
   // What belongs to no run belongs to no turn, but for the turn that it is about.
   const turnId = draft.turnId ?? (runId === undefined ? undefined : current)
   const actionId = textOf(payloadOf(event)['requestId'])
@@ -111,6 +134,7 @@ function envelopeOf(
     ...(runtimeId !== undefined && { runtimeId }),
     ...{ sessionId: event.sessionId ?? sessionId, threadId },
     ...(turnId !== undefined && { turnId }),
+    ...(runId !== undefined && taskId !== undefined && { taskId }),
     ...(runId !== undefined && { runId: globalRunId(threadId, runId) }),
     ...(stepId !== undefined && { stepId }),
     ...(toolCallId !== undefined && { toolCallId }),
@@ -121,6 +145,13 @@ function envelopeOf(
     payload,
     ...(refs !== undefined && { refs }),
   }
+}
+
+/** What telemetry would follow: a gap is said, and never filled with a guess. */
+const TRACED = /^(model|tool)\.(?!catalog|delta)/
+
+function withGap({ traceId }: ViewedFact, { type, refs }: Draft): JsonObject | undefined {
+  return traceId === undefined && TRACED.test(type) ? { ...refs, trace: 'missing_correlation' } : refs
 }
 
 function turnDraft(change: TurnChange): Draft {
@@ -147,12 +178,32 @@ function turnStatus(outcome: string): 'completed' | 'failed' | 'cancelled' {
 function remember(state: AgentRuntimeState, event: ViewedFact): AgentRuntimeState {
   const { toolCallId } = event
   if (event.type === 'context.resolved') return { ...state, tokens: event.payload.estimatedTokens ?? null }
+  if (event.type === 'model.completed') return { ...state, reasoned: reasonedOf(event) }
   if (toolCallId === undefined) return state
   if (event.type === 'permission.evaluated')
     return { ...state, policies: { ...state.policies, [toolCallId]: event.payload.decision } }
-  if (event.type !== 'tool.result' || !Object.hasOwn(state.policies, toolCallId)) return state
-  const { [toolCallId]: _ended, ...policies } = state.policies
-  return { ...state, policies }
+  if (event.type === 'file.changed' && event.payload.path === resultPathOf(toolCallId))
+    return { ...state, results: { ...state.results, [toolCallId]: event.payload.path } }
+  if (event.type !== 'tool.result') return state
+  return {
+    ...state,
+    policies: without(state.policies, toolCallId),
+    results: without(state.results, toolCallId),
+  }
+}
+
+function without(record: Readonly<Record<string, string>>, key: string): Readonly<Record<string, string>> {
+  if (!Object.hasOwn(record, key)) return record
+  const { [key]: _left, ...rest } = record
+  return rest
+}
+
+function reasonedOf({
+  messageId = '',
+  payload,
+}: ViewedFact & { readonly type: 'model.completed' }): AgentRuntimeState['reasoned'] {
+  const { reasoningCharacters: characters } = payload
+  return characters === undefined ? null : { messageId, characters }
 }
 
 /** What an event of the log is in the classes of the draft. */
@@ -164,15 +215,23 @@ function draftsOf(event: ViewedFact, state: AgentRuntimeState): readonly Draft[]
       const { phase, name } = event.payload
       return [statusDraft({ phase: name, title: name.replaceAll('_', ' '), metadata: { phase } })]
     }
+    case 'thread.started':
+      return [same(event), ...rollbackDrafts(event)]
     case 'thread.closed':
       return [same(event), draft('thread.updated', { status: event.payload.outcome, ...payloadOf(event) })]
     case 'thread.reopened':
       return [
         draft('history.reconstructed', { mode: 'reopened' }),
+        // It said that the thread is lost.
+        draft('snapshot.repaired', { mode: 'reopened' }),
         draft('thread.updated', { reopened: true }),
       ]
     case 'message.created':
-      return [same(event, messageRefs(event)), itemDraft(event, 'completed', itemKind(event.payload.role))]
+      return [...reasoningDrafts(event, state), same(event)]
+    case 'context.resolved':
+      return [...windowDrafts(event), same(event)]
+    case 'hook.failed':
+      return [same(event), ...warningDrafts(event)]
     case 'model.requested':
       return modelDrafts(event, state)
     case 'model.unavailable':
@@ -180,7 +239,7 @@ function draftsOf(event: ViewedFact, state: AgentRuntimeState): readonly Draft[]
     case 'model.completed':
       return [same(event), ...costDrafts(event)]
     case 'model.failed':
-      return [same(event, errorRefs(event)), ...rateDrafts(event)]
+      return [same(event), ...rateDrafts(event)]
     case 'limit.changed':
       return [same(event), draft('rate_limit.hit', payloadOf(event))]
     case 'budget.warning':
@@ -192,9 +251,9 @@ function draftsOf(event: ViewedFact, state: AgentRuntimeState): readonly Draft[]
     case 'tool.started':
       return toolDrafts(event, state)
     case 'tool.result':
-      return resultDrafts(event)
+      return resultDrafts(event, state)
     default:
-      return fileDrafts(event) ?? [same(event, errorRefs(event))]
+      return fileDrafts(event) ?? [same(event)]
   }
 }
 
@@ -203,8 +262,8 @@ function draft(type: string, payload: JsonObject, refs?: JsonObject): Draft {
 }
 
 /** The event under the name that it has in the log. */
-function same(event: ViewedFact, refs?: JsonObject): Draft {
-  return draft(event.type, payloadOf(event), refs)
+function same(event: ViewedFact): Draft {
+  return draft(event.type, payloadOf(event), refsOf(event))
 }
 
 interface RunStatus {
@@ -217,36 +276,39 @@ function statusDraft({ phase, title, metadata = {} }: RunStatus): Draft {
   return draft('run.status', { phase, title, detail: null, checkpoints: [], metadata })
 }
 
-/** What readers of items see: one kind for what is said, called or changed. */
-type ItemKind = 'user_message' | 'agent_message' | 'system_message' | 'tool_call' | 'file_change'
+/** The beginning of what a model thought: all of it is in its message. */
+const SUMMARY_CHARACTERS = 1_000
 
-function itemKind(role: string): ItemKind {
-  if (role === 'assistant') return 'agent_message'
-  if (role === 'tool') return 'tool_call'
-  return role === 'system' ? 'system_message' : 'user_message'
+function reasoningDrafts(
+  event: ViewedFact & { readonly type: 'message.created' },
+  { reasoned }: AgentRuntimeState,
+): readonly Draft[] {
+  if (reasoned === null || reasoned.messageId !== event.messageId) return []
+  const text = event.payload.message?.reasoning_content ?? null
+  const summary = text === null ? null : Array.from(text).slice(0, SUMMARY_CHARACTERS).join('')
+  const payload = { summary, characters: reasoned.characters }
+  return [draft('reasoning.summary', payload, refsOf(event))]
 }
 
-function itemDraft(
-  { messageId, toolCallId }: ViewedFact,
-  state: 'started' | 'completed',
-  kind: ItemKind,
-): Draft {
-  const itemId = toolCallId ?? messageId
-  return draft(`item.${state}`, { kind, ...(itemId !== undefined && { itemId }) })
+/** A fork goes on from an earlier place of another transcript, which stays as it is. */
+function rollbackDrafts({ payload }: ViewedFact & { readonly type: 'thread.started' }): readonly Draft[] {
+  const { forkedFrom } = payload
+  if (forkedFrom === undefined) return []
+  const { threadId: originThreadId, messageId } = forkedFrom
+  const about = { mode: 'fork', originThreadId, messageId }
+  return [draft('history.rollback.started', about), draft('history.rollback.completed', about)]
 }
 
-function pathOf(threadId: string, ...parts: readonly string[]): string {
-  return `/threads/${encodeURIComponent(threadId)}/${parts.map(encodeURIComponent).join('/')}`
+/** A request with a part of the history only. */
+function windowDrafts({ payload }: ViewedFact & { readonly type: 'context.resolved' }): readonly Draft[] {
+  const { messages, dropped = 0 } = payload
+  return dropped === 0 ? [] : [draft('history.window.loaded', { messages, dropped })]
 }
 
-function messageRefs({ threadId, messageId }: ViewedFact): JsonObject {
-  return messageId === undefined ? {} : { message: pathOf(threadId, 'messages', messageId) }
-}
-
-/** The original error, which operators may read. */
-function errorRefs(event: ViewedFact): JsonObject | undefined {
-  const id = textOf(payloadOf(event)['errorId'])
-  return id === null ? undefined : { raw: `${pathOf(event.threadId, 'errors')}?id=${encodeURIComponent(id)}` }
+/** A hook whose failure stops nothing is a warning. */
+function warningDrafts({ payload }: ViewedFact & { readonly type: 'hook.failed' }): readonly Draft[] {
+  const { hook, point, code, fails } = payload
+  return fails === 'open' ? [draft('runtime.warning', { code: 'hook_failed', hook, point, cause: code })] : []
 }
 
 /** Our fact about a request says in one what the draft says in several. */
@@ -330,9 +392,12 @@ function toolDrafts(
   // A call about which nothing was decided is allowed by default.
   const policy = policies[toolCallId] ?? 'allowed'
   return [
-    draft('tool.started', { toolName: payload.name, safeArgs: args, truncated: payload.truncated, policy }),
+    draft(
+      'tool.started',
+      { toolName: payload.name, safeArgs: args, truncated: payload.truncated, policy },
+      refsOf(event),
+    ),
     draft('tool.args', { toolName: payload.name, args, truncated: payload.truncated }),
-    itemDraft(event, 'started', 'tool_call'),
   ]
 }
 
@@ -346,28 +411,19 @@ function readArguments(preview: string | null | undefined): JsonValue {
   }
 }
 
-function resultDrafts(event: ViewedFact & { type: 'tool.result' }): readonly Draft[] {
+function resultDrafts(
+  event: ViewedFact & { type: 'tool.result' },
+  { results }: AgentRuntimeState,
+): readonly Draft[] {
   const { name, outcome } = event.payload
   const type = outcome === 'succeeded' ? 'tool.result' : 'tool.failed'
-  const files = (event.payload.attachments ?? []).map(({ path }) => fileRef(event.threadId, path))
-  const refs = { ...messageRefs(event), ...errorRefs(event), ...(files.length > 0 && { artifacts: files }) }
-  return [
-    draft(type, { ...payloadOf(event), toolName: name }, refs),
-    itemDraft(event, 'completed', 'tool_call'),
-  ]
-}
-
-function fileRef(threadId: string, path: string): string {
-  return `${pathOf(threadId, 'files', 'content')}?path=${encodeURIComponent(path)}`
+  const refs = refsOf(event, results[event.toolCallId ?? ''])
+  return [draft(type, { ...payloadOf(event), toolName: name }, refs)]
 }
 
 /** A change of a file is a change of an artifact; null for any other event. */
 function fileDrafts(event: ViewedFact): readonly Draft[] | null {
-  const path = textOf(payloadOf(event)['path'])
-  if ((event.type as string) !== 'file.changed' || path === null) return null
-  const refs = { artifact: fileRef(event.threadId, path) }
-  return [
-    draft('artifact.changed', { artifactId: path, ...payloadOf(event) }, refs),
-    draft('item.completed', { kind: 'file_change', itemId: path }),
-  ]
+  if (event.type !== 'file.changed') return null
+  const payload = { artifactId: event.payload.path, ...payloadOf(event) }
+  return [draft('artifact.changed', payload, refsOf(event))]
 }

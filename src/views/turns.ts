@@ -1,8 +1,8 @@
 /**
  * Turns as other runtimes count them: one submitted message, with one beginning and exactly one end.
  *
- * Owns: which turn begins, goes on and ends with an event of the log. Does not own: what a view calls a turn (Agent Runtime) or a task
- * (Protolink).
+ * Owns: which turn begins, goes on and ends with an event of the log, and which turn's work a run goes on with. Does not own: what a view
+ * calls a turn (Agent Runtime) or a task (Protolink).
  *
  * A run of ours may take several messages. Each is a turn, all end with the run, and what happens in the run belongs to the newest
  * of them. A run that nothing submitted began (a tool, an effect, `continue`) is a turn of its own, with the id of the run.
@@ -26,6 +26,10 @@ export interface TurnState {
   readonly running: readonly string[]
   /** True while a step drains the queue: messages that are created then were submitted. */
   readonly isDraining: boolean
+  /** The task that a run which has not completed has left; null: nothing. */
+  readonly left: string | null
+  /** The task of a run that goes on with what was left, until it takes a message: the turn that asked for the work. */
+  readonly resumed: string | null
 }
 
 interface Told {
@@ -44,7 +48,10 @@ export type TurnChange =
       readonly reason: string
     }
 
-export const NO_TURNS: TurnState = { waiting: [], taken: [], told: [], running: [], isDraining: false }
+export const NO_TURNS: TurnState = {
+  ...{ waiting: [], taken: [], told: [], running: [] },
+  ...{ isDraining: false, left: null, resumed: null },
+}
 
 /** The newest turn of the run that goes on. */
 export function currentTurn({ running }: TurnState): string | undefined {
@@ -55,6 +62,10 @@ type Applied = readonly [TurnState, readonly TurnChange[]]
 
 /** Applies an event of the log to the turns of its thread. */
 export function applyToTurns(state: TurnState, event: ViewedFact): Applied {
+  return applyToTask(state, event, apply(state, event))
+}
+
+function apply(state: TurnState, event: ViewedFact): Applied {
   switch (event.type) {
     case 'queue.changed':
       return applyQueue(state, payloadOf(event))
@@ -189,4 +200,25 @@ function endMessage(state: TurnState, event: ViewedFact): Applied {
   const end = textOf(payloadOf(event)['end'])
   if ((event.type as string) !== 'message.ended' || event.messageId === undefined) return [state, []]
   return endWaiting(state, [event.messageId], end === 'rejected' || end === 'refused' ? end : 'removed')
+}
+
+/** What begins a run that goes on with the work of another one; all else asks for work of its own. */
+const RESUMES: ReadonlySet<string> = new Set(['continue', 'variables'])
+
+/** Which work the run is an attempt at. */
+function applyToTask(before: TurnState, event: ViewedFact, [state, changes]: Applied): Applied {
+  const { left, resumed } = before
+  switch (event.type) {
+    case 'run.started':
+      return [{ ...state, resumed: RESUMES.has(event.payload.trigger) ? left : null }, changes]
+    case 'run.completed':
+      return [{ ...state, left: null, resumed: null }, changes]
+    case 'run.failed':
+    case 'run.cancelled':
+      return [{ ...state, left: resumed ?? currentTurn(before) ?? null, resumed: null }, changes]
+    default:
+      return changes.some(({ kind }) => kind === 'started')
+        ? [{ ...state, resumed: null }, changes]
+        : [state, changes]
+  }
 }

@@ -24,11 +24,13 @@ export interface ViewSubject {
   readonly agent: string
 }
 
-/** A delta, whose cursor no view needs. */
-type Delta = Extract<ThreadEvent, { readonly sequence?: undefined }>
+/** What is seen while it happens. No view needs its cursor. */
+type Live = WithoutCursor<Extract<ThreadEvent, { readonly sequence?: undefined }>>
+
+type WithoutCursor<Event> = Event extends unknown ? Omit<Event, 'cursor'> : never
 
 /** An event as a view takes it: with or without a cursor, and with ids of a trace where telemetry has recorded them. */
-export type ViewedFact = (JoinedFact | Omit<Delta, 'cursor'>) & {
+export type ViewedFact = (JoinedFact | Live) & {
   readonly sessionId?: string
   readonly runtimeId?: string
   readonly traceId?: string

@@ -8,13 +8,13 @@ import { checkRateLimits } from '../policy/rate-limits.js'
 import { ConfigError, showAsOneLine } from '../protocol/errors.js'
 import { shareStore, storeName } from '../store/open-store.js'
 import { storeLocation, taskQueueOf } from '../store/store-location.js'
-import type { Store } from '../store/store.js'
 import { createAheadGate } from './ahead-gate.js'
 import { givenRegistry } from './given-registry.js'
 import { installLogging } from './logging.js'
 import { NativeConnection, Runtime, Worker } from './temporal-worker.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
+import { withSources } from './worker-sources.js'
 import {
   instanceEnv,
   policyOptions,
@@ -115,7 +115,7 @@ async function createConnected(
       ...threadWorkerOptions({ ...thread, mayRunAhead }, { ...defaults, ...temporal }),
       // The first plugin is the outermost: the store closes when everything else has ended.
       plugins: [
-        leaseAndClose(thread.store, gate, {
+        leaseAndClose(thread, gate, {
           close,
           onRun: (worker) => announce(worker, { registry: thread.registry, place }, target),
         }),
@@ -132,9 +132,9 @@ function pick({ connection, namespace }: TemporalTarget): Pick<WorkerOptions, 'c
   return { connection, namespace }
 }
 
-/** The store is open, and the worker beats in it, while the worker runs. */
+/** The store is open, the worker beats in it, and sources of tools may hold processes, while the worker runs. */
 function leaseAndClose(
-  store: Store,
+  { store, registry }: Pick<ThreadWorker, 'store' | 'registry'>,
   gate: ReturnType<typeof createAheadGate>,
   { close, onRun }: { readonly close: () => Promise<void>; readonly onRun: (worker: Worker) => void },
 ): WorkerPlugin & BundlerPlugin {
@@ -147,7 +147,7 @@ function leaseAndClose(
       gate.watch(worker)
       onRun(worker)
       try {
-        await withLease(store, worker, () => next(worker))
+        await withSources(registry, () => withLease(store, worker, () => next(worker)))
       } finally {
         await close()
       }

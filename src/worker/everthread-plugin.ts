@@ -12,6 +12,7 @@ import { checkPricesOfBudgets } from './budget-prices.js'
 import { createAheadGate } from './ahead-gate.js'
 import { withLease } from './worker-lease.js'
 import { listWorkerAgents } from './worker-agents.js'
+import { withSources } from './worker-sources.js'
 import {
   instanceEnv,
   policyOptions,
@@ -115,7 +116,7 @@ function createThreadWorker({
         warnOfMissingKey(registry, { secrets: store.secrets, env: values })
         await listWorkerAgents({ registry, store, env: values, ...judged })
         opened = store
-        await work(store)
+        await withSources(registry, () => work(store))
       } finally {
         await store.close()
       }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../protocol/errors.js'
-import { installLogging, isForUsers, readLoggingOptions } from './logging.js'
+import { installLogging, isForUsers, lineLogger, readLoggingOptions } from './logging.js'
 import { Runtime } from './temporal-worker.js'
 
 test('nothing said is null', () => {
@@ -34,4 +34,17 @@ test('a Runtime that its owner has installed stays', async () => {
   installLogging({ EVERTHREAD_LOG: 'json' })
   expect(Runtime.instance()).toBe(owned)
   if (before === undefined) await owned.shutdown()
+})
+
+test('a line for a terminal has the thread and the reason, whatever came in many lines', () => {
+  const lines: string[] = []
+  const logger = lineLogger('WARN', (line) => lines.push(line))
+  const meta = { workflowType: 'agentThread', workflowId: 't1', attempt: 2 }
+  logger.warn('Activity failed', { ...meta, error: new Error('No order.\n  It was eaten.') })
+  logger.warn('Slow\nserver')
+  logger.info('Nothing')
+  expect(lines).toEqual([
+    'warn: Activity failed (thread t1): No order. It was eaten.\n',
+    'warn: Slow server\n',
+  ])
 })

@@ -58,6 +58,15 @@ export function installTestLogging(env: Environment = process.env): void {
   install(options, filtered(loggerOf(options), isNoServerVersion))
 }
 
+/** Installs the logger of a terminal: as `installLogging`, with one line for each entry. @throws ConfigError */
+export function installLineLogging(env: Environment = process.env): void {
+  const options = readLoggingOptions(env) ?? DEFAULTS
+  install(
+    options,
+    filtered(options.format === 'json' ? jsonLogger(options.level) : lineLogger(options.level), isForUsers),
+  )
+}
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 const QUIET: LoggingOptions = { format: 'text', level: 'WARN' }
@@ -121,6 +130,16 @@ export function jsonLogger(
   write: (line: string) => void = toStderr,
 ): DefaultLogger {
   return new DefaultLogger(level, (entry) => write(`${jsonLine(entry)}\n`))
+}
+
+/** A logger for people at a terminal: level, message, thread and the message of the error, in one line. Stacks are in the store (`errors`). */
+export function lineLogger(level: LogLevel, write: (line: string) => void = toStderr): DefaultLogger {
+  return new DefaultLogger(level, ({ level: of, message, meta = {} }) => {
+    const { error, workflowId, workflowType } = meta
+    const thread = workflowType === THREAD_WORKFLOW ? ` (thread ${String(workflowId)})` : ''
+    const reason = error === undefined ? '' : `: ${error instanceof Error ? error.message : String(error)}`
+    write(`${of.toLowerCase()}: ${`${message}${thread}${reason}`.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  })
 }
 
 function toStderr(line: string): void {

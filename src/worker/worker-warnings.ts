@@ -1,5 +1,5 @@
+import { suggestName } from '../protocol/values.js'
 import type { VariableDefinition } from '../definitions/agent.js'
-import { suggestName } from '../definitions/checks/hints.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { listScopedVariables } from '../definitions/prompt.js'
 import type { PromptDefinition } from '../definitions/prompt.js'

@@ -218,7 +218,7 @@ async function startThread(host: ThreadHost, { child, callId }: StartedChild): P
 }
 
 function childStart({ start, threadId }: ThreadControl, { child, callId }: StartedChild): ThreadStart {
-  const { store, userId, searchAttributes, showsWork, limits } = start
+  const { store, userId, searchAttributes, showsWork, page, limits } = start
   return {
     agent: child.agent,
     message: { messageId: child.messageId, from: 'parent', invocation: callId },
@@ -228,6 +228,7 @@ function childStart({ start, threadId }: ThreadControl, { child, callId }: Start
     ...(userId === undefined ? {} : { userId }),
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
     ...(showsWork === undefined ? {} : { showsWork }),
+    ...(page === undefined ? {} : { page }),
     ...(limits === undefined ? {} : { limits }),
   }
 }

@@ -1,5 +1,5 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow'
-import { rootOf, SEARCH_ATTRIBUTES, searchAttributesOf } from '../protocol/messages.js'
+import { pageOfThread, rootOf, SEARCH_ATTRIBUTES, searchAttributesOf } from '../protocol/messages.js'
 import type { ThreadStatus } from '../protocol/status.js'
 import type { ThreadControl } from '../thread/control.js'
 import { doingOf, doingOn, statusOf } from '../thread/snapshot.js'
@@ -23,6 +23,7 @@ function detailsOf(control: ThreadControl): string {
   const lines = [`Agent: ${control.agent}`, `Status: ${statusOf(control)}`]
   if (start.parent !== undefined)
     lines.push(`Parent: ${start.parent.threadId}`, `Root: ${rootOf(control.threadId, start)}`)
+  if (start.page !== undefined) lines.push(`Page: ${pageOfThread(start.page, control.threadId)}`)
   if (run !== null) {
     lines.push(`Run ${run.number}, side ${run.side}, steps ${run.steps}`)
     lines.push(`Tokens: ${run.usage.inputTokens} in, ${run.usage.outputTokens} out`)

@@ -267,14 +267,16 @@ export function failingStore(
   fails: (write: number) => boolean,
 ): Store & { readonly writes: number } {
   let writes = 0
+  const counted = <T>(write: () => Promise<T>): Promise<T> => {
+    writes += 1
+    if (fails(writes)) return Promise.reject(new StoreError('unavailable', 'The disk is full.'))
+    return write()
+  }
   return {
     ...store,
     read: (work) => store.read(work),
-    write: (work) => {
-      writes += 1
-      if (fails(writes)) return Promise.reject(new StoreError('unavailable', 'The disk is full.'))
-      return store.write(work)
-    },
+    write: (work) => counted(() => store.write(work)),
+    writeLocked: (work) => counted(() => store.writeLocked(work)),
     close: () => store.close(),
     get writes() {
       return writes

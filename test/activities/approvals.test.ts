@@ -103,7 +103,10 @@ describe('a call that needs approval', () => {
       expect(row).toMatchObject({ tool_status: 'error' })
       expect(row?.content).toContain('Too much.')
       expect(await desk.told('tool.result')).toEqual([
-        { name: 'pay', outcome: 'denied', errorCode: 'denied' },
+        {
+          ...{ name: 'pay', outcome: 'denied', errorCode: 'denied' },
+          failure: { category: 'permission', isRetryable: false },
+        },
       ])
       expect(await types(desk)).toEqual(['action.required', 'action.resolved', 'tool.result'])
     })

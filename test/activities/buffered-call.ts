@@ -76,6 +76,7 @@ function callOptions(dependencies: ActivityDependencies, callId: string): Buffer
     content: null,
     execution: {
       flowId: 'run_1',
+      stepId: 'step_1_2',
       currentSide: 'a',
       promptPath: ['desk'],
       stepCount: 2,

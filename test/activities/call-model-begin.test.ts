@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { findRun } from '../../src/store/threads/runs.js'
-import { findThread } from '../../src/store/threads/threads.js'
+import { findThread, updateThread } from '../../src/store/threads/threads.js'
 import { fact } from '../../src/protocol/facts.js'
 import { scriptedModel } from '../../src/testing/index.js'
-import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt } from './activity-desk.js'
+import { AFTER_A_MINUTE, attempt, failureOf, loggingAttempt, NOW } from './activity-desk.js'
 import { withModels } from './model-desk.js'
 import type { ModelDesk } from './model-desk.js'
 
@@ -21,6 +21,21 @@ describe('a model call that found nothing to do', () => {
       expect(chat.requests).toEqual([])
       expect(await desk.step({ asked: true, idleCalls: 1 })).toMatchObject({ type: 'answered' })
       expect((await desk.transcript()).map(({ content }) => content)).toEqual(['Hello?', 'Done.'])
+    })
+  })
+
+  test('is one of a session that was archived after somebody asked it to go on', () => {
+    const chat = scriptedModel([{ error: { status: 400, message: 'No.' } }, { text: 'Again.' }])
+    return withModels({ models: { chat: { asked: chat } } }, async (desk) => {
+      await desk.step()
+      const archived = (archivedAt: number | null) =>
+        desk.store.write((tx) => updateThread(tx, 't', { archived_at: archivedAt }))
+      const goesOn = { run: 2, trigger: 'continue', asked: true, drain: [] }
+      await archived(NOW * 1000)
+      expect(await desk.step(goesOn)).toMatchObject({ type: 'nothing_to_do' })
+      expect(chat.requests).toHaveLength(1)
+      await archived(null)
+      expect(await desk.step({ ...goesOn, run: 3 })).toMatchObject({ type: 'answered' })
     })
   })
 })

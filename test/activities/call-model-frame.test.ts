@@ -42,6 +42,18 @@ async function withFrame(
 const nestedRows = (desk: ModelDesk) =>
   desk.store.read((db) => db.selectFrom('messages').selectAll().where('depth', '>', 0).execute())
 
+test('AR-RM.10 a request for a call names the call beside its run and step', () => {
+  const small = scriptedModel([{ text: 'Found.' }])
+  return withFrame({ small: { asked: small, sendIds: true } }, async (desk, input) => {
+    await desk.step(input)
+    expect(small.requests[0]?.raw.headers).toMatchObject({
+      'x-everthread-run-id': 't:run_1',
+      'x-everthread-step-id': 'step_1_1',
+      'x-everthread-tool-call-id': 'call_1_1_0',
+    })
+  })
+})
+
 test('a nested answer stands below the call that it answers', () => {
   const small = scriptedModel([
     { text: 'Found.', toolCalls: [{ name: 'second', args: { task: 'x' } }, { name: 'nonsense' }] },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AnyHook } from '../../src/definitions/hook.js'
+import type { PromptDefinition } from '../../src/definitions/prompt.js'
 import type { Registry } from '../../src/definitions/known-definitions.js'
 import {
   defineAgent,
@@ -21,10 +22,12 @@ export interface DeskParts {
   readonly needsApproval?: ToolDefinition['needsApproval']
   /** Of the tool `work`. */
   readonly retry?: ToolDefinition['retry']
+  /** More of the tool `work`. */
+  readonly traits?: Pick<ToolDefinition, 'readOnly' | 'idempotent' | 'destructive' | 'timeout' | 'onError'>
   /** The tool `work` is an activity of another worker, on the task queue `q`, with the secret `API_KEY`. */
   readonly remote?: boolean
   /** Of the prompt `clerk`. */
-  readonly memory?: { readonly includeChat: boolean; readonly includePastTools: boolean }
+  readonly memory?: Pick<PromptDefinition, 'includeChat' | 'includePastTools' | 'window' | 'compaction'>
   /** Listed by each prompt, in this order. */
   readonly hooks?: readonly AnyHook[]
   /** @default no key: secrets cannot be kept */
@@ -152,13 +155,25 @@ function agents() {
 const ELSEWHERE = { description: 'Works elsewhere', taskQueue: 'q', activity: 'work' } as const
 const API_KEY = { name: 'API_KEY', type: 'secret', required: false, description: 'Of the service' } as const
 
-function tools({ work = () => ({ status: 'success' }), needsApproval = true, retry, remote = false }: Parts) {
+function tools({
+  work = () => ({ status: 'success' }),
+  needsApproval = true,
+  retry,
+  traits,
+  remote = false,
+}: Parts) {
   const execute = work as never
   const task = z.object({ task: z.string().default('none') })
   return {
     work: remote
       ? defineRemoteTool({ ...ELSEWHERE, args: task, variables: [API_KEY] })
-      : defineTool({ description: 'Works', args: task, ...(retry && { retry }), execute }),
+      : defineTool({
+          description: 'Works',
+          args: task,
+          ...(retry !== undefined && { retry }),
+          ...(traits as object),
+          execute,
+        }),
     again: defineTool({ description: 'Works again', idempotent: true, execute }),
     slow: defineTool({ description: 'Takes too long', timeout: 50, execute }),
     pay: defineTool({

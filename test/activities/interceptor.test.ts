@@ -43,7 +43,7 @@ function wordsOf(error: Error): string {
 }
 
 describe('T5 what leaves an activity', () => {
-  test('an error leaves its type, a sentence and an id', () =>
+  test('AR-EC.19 an error leaves its type, a sentence, an id, and its event', () =>
     withDesk({}, async (desk) => {
       const cause = new Error(SECRET)
       const failure = await thrown(desk, new TypeError(`Cannot send ${SECRET}`, { cause }))

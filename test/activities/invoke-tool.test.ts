@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../../src/index.js'
 import { sumThreadUsage } from '../../src/store/threads/thread-usage.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { createInPlaceLog } from '../../src/activities/tool/in-place-log.js'
+import { listDecidedCalls } from '../../src/store/calls/tool-calls.js'
+import { readShownMessages } from '../../src/store/messages/shown-messages.js'
 import { withDesk } from './activity-desk.js'
+import type { ActivityDesk } from './activity-desk.js'
 import type { DeskParts } from './desk-registry.js'
 import { lastResult, storedValue } from './tool-outcomes.js'
 
@@ -88,6 +92,78 @@ describe('a tool that invokes another', () => {
       await desk.run(await desk.call('work'))
       expect(seen).toEqual([{ status: 'success', result: 'paid' }])
     })
+  })
+})
+
+describe('the row of each call in place', () => {
+  const decided = async (desk: ActivityDesk) =>
+    (await desk.store.read((db) => listDecidedCalls(db, { threadId: 't', limit: 10 }))).filter(
+      ({ parent_call_id: parent }) => parent !== null,
+    )
+
+  test('has the decision about it, its arguments and its end, and is committed with its caller', () => {
+    const work: Work = async (state, given, { id }) => {
+      if (id !== 'call_1_1_0') return { status: 'error', error: 'No.', error_code: 'too_big' }
+      await state.invokeTool('loose', { n: 2 })
+      await state.invokeTool('pay', { amount: 1 })
+      await state.invokeTool('nothing', {})
+      return { status: 'success' }
+    }
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'))
+      const [failed, refused, ...more] = await decided(desk)
+      const place = { parent_call_id: 'call_1_1_0', message_id: '', run: 1, step: 1 }
+      expect(failed).toMatchObject({
+        ...{ ...place, id: 'call_1_1_0_i1', name: 'loose', arguments: '{"n":2}', status: 'failed' },
+        ...{ error_code: 'too_big', started_at: expect.any(Number), finished_at: expect.any(Number) },
+        decision: { decision: 'allowed', source: 'default' },
+      })
+      expect(refused).toMatchObject({
+        ...{ ...place, id: 'call_1_1_0_i2', name: 'pay', status: 'denied', error_code: 'approval_required' },
+        ...{ started_at: null, decision: { decision: 'asked', source: 'tool' } },
+      })
+      // What there is not is not judged.
+      expect(more).toEqual([])
+    })
+  })
+
+  test('is there for each try of its caller, for the tools of a prompt, and in no transcript', () => {
+    let tries = 0
+    const chat = scriptedModel([{ toolCalls: [{ name: 'work', args: { task: 'dig' } }] }])
+    const work: Work = async (state, _given, { id }) => {
+      if (id !== 'call_1_1_0') return { status: 'success' }
+      tries += 1
+      await state.invokeTool('loose', { n: tries })
+      await state.invokeTool('hidden', { topic: 'mines' })
+      return { status: 'success' }
+    }
+    return withDesk({ work }, async (desk) => {
+      await desk.run(await desk.call('work'), desk.with({ work, chat }))
+      const rows = await decided(desk)
+      expect(rows.map(({ id, name, status }) => [id, name, status])).toEqual([
+        ['call_1_1_0_i1', 'loose', 'succeeded'],
+        ['call_1_1_0_i2', 'hidden', 'succeeded'],
+        ['call_1_1_0_i3', 'work', 'succeeded'],
+      ])
+      expect(rows[1]?.decision?.action).toMatchObject({ kind: 'prompt' })
+      const shown = await desk.store.read((db) =>
+        readShownMessages(db, { threadId: 't', before: undefined, limit: 10 }),
+      )
+      expect(shown.calls.map(({ id }) => id)).toEqual(['call_1_1_0'])
+    })
+  })
+
+  test('of a try that failed keeps its number apart, and one that nobody ended is unknown', () => {
+    const log = createInPlaceLog()
+    const judged = { kind: 'tool', name: 'loose', traits: {}, given: {}, args: {} } as const
+    const decision = { decision: 'allowed', source: 'default' } as const
+    log.judge({ ...judged, id: 'c_i1', decision })
+    log.end('c_i1', { status: 'success' })
+    log.judge({ ...judged, id: 'c_i1', decision })
+    expect(log.calls().map(({ id, ended }) => [id, ended.status])).toEqual([
+      ['c_i1', 'succeeded'],
+      ['c_i1_t2', 'unknown'],
+    ])
   })
 })
 

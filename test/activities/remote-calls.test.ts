@@ -104,7 +104,7 @@ afterEach(() => {
   context.disable()
 })
 
-test('a remote call belongs to the trace of whoever asked for it', async () => {
+test('AR-RM.10 a remote call has its step, its key, and the trace of whoever asked for it', async () => {
   const spans: PlainSpan[] = []
   recordSpans((span) => spans.push(span))
   await trace.getTracer('shop').startActiveSpan('POST /orders', async (span) => {
@@ -112,6 +112,7 @@ test('a remote call belongs to the trace of whoever asked for it', async () => {
       const sent = spans.find(({ name }) => name === 'execute_tool work')
       expect(sent?.traceId).toBe(span.spanContext().traceId)
       expect(call.traceparent).toBe(`00-${sent?.traceId}-${sent?.spanId}-01`)
+      expect(call).toMatchObject({ stepId: 'step_1_1', idempotencyKey: 't:call_1_1_0' })
     })
     span.end()
   })

@@ -1,5 +1,9 @@
+import type { Kysely, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely'
 import { expect, test } from 'vitest'
 
+import type { Schema } from '../../src/store/schema.js'
+import { readSpending } from '../../src/store/budgets/spending.js'
+import { readActionContext } from '../../src/store/threads/run-context.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { drainOf, failingStore, modelInput, runModel, runTool, withDesk } from './activity-desk.js'
 import type { ActivityDesk } from './activity-desk.js'
@@ -34,4 +38,54 @@ test('T4 a tool call commits twice', () =>
     const { counted, dependencies } = counting(desk)
     expect(await runTool(dependencies, call)).toMatchObject({ type: 'result', outcome: 'succeeded' })
     expect(counted.writes).toBe(2)
+  }))
+
+/** Charges of model calls and of calls of tools: on SQLite they are part of the transactions that are there. */
+const BUDGETS = { run: { maxSteps: 100 }, tree: { maxModelCalls: 100, maxToolCalls: 100 } }
+
+test('budgets add no transaction on SQLite, neither to a model call nor to a call of a tool', () =>
+  withDesk(
+    { work: () => success('done'), chat: scriptedModel([{ toolCalls: [{ name: 'work' }] }]) },
+    async (desk) => {
+      const call = await desk.call('work')
+      const { counted, dependencies } = counting(desk)
+      const budgeted = { ...dependencies, budgets: BUDGETS }
+      await runModel(budgeted, modelInput({ step: 2, plan: call.plan, trigger: null }))
+      expect(counted.writes).toBe(2)
+      expect(await runTool(budgeted, call)).toMatchObject({ type: 'result', outcome: 'succeeded' })
+      expect(counted.writes).toBe(4)
+      const { spent } = await desk.store.read((db) => readSpending(db, { owner: 'tree:t', period: 'total' }))
+      expect(spent).toMatchObject({ modelCalls: 1, toolCalls: 1 })
+    },
+  ))
+
+test('a request that does not fit into a budget is noted nowhere, and its run ends', () =>
+  withDesk({ chat: scriptedModel([{ text: 'One.' }, { text: 'Two.' }]) }, async (desk) => {
+    const { plan } = await desk.call('work')
+    const budgeted = { ...desk.dependencies, budgets: { run: { maxModelCalls: 1 } } }
+    const step = (number: number) => runModel(budgeted, modelInput({ step: number, plan, trigger: null }))
+    expect(await step(2)).toMatchObject({ type: 'answered' })
+    const before = (await desk.told('model.requested')).length
+    expect(await step(3)).toMatchObject({ type: 'end', reason: 'budget_exceeded' })
+    expect(await desk.told('model.requested')).toHaveLength(before)
+  }))
+
+test('a policy function gets the context of a run from one statement, whatever it asks about', () =>
+  withDesk({}, async (desk) => {
+    await desk.call('work')
+    let statements = 0
+    const counted = {
+      transformQuery: ({ node }: PluginTransformQueryArgs) => ((statements += 1), node),
+      transformResult: async ({ result }: PluginTransformResultArgs) => result,
+    }
+    const read = await desk.store.read((db) =>
+      readActionContext((db as Kysely<Schema>).withPlugin(counted), {
+        threadId: 't',
+        run: 1,
+        step: 1,
+        agent: 'clerk',
+      }),
+    )
+    expect(read).toMatchObject({ runId: 't:run_1', sessionId: 't', agentChain: ['clerk'], canceled: false })
+    expect(statements).toBe(1)
   }))

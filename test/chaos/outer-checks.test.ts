@@ -3,10 +3,14 @@ import { describe, expect, test } from 'vitest'
 
 import { checkAnswers } from '../../chaos/checks/check-answers.js'
 import { doctorFindings } from '../../chaos/checks/check-doctor.js'
+import { checkEnds } from '../../chaos/checks/check-ends.js'
 import { checkFiles } from '../../chaos/checks/check-files.js'
 import { checkHistory } from '../../chaos/checks/check-histories.js'
 import { attachedName, expectedBytes, stampedName } from '../../chaos/desk/chaos-files.js'
-import { historyOf, kinds, record, user } from './records.js'
+import type { Fact } from '../../chaos/checks/thread-record.js'
+import type { MessageEnd } from '../../src/client/index.js'
+import { transcriptRow } from '../support/transcript-row.js'
+import { fact, historyOf, kinds, record, user } from './records.js'
 
 describe('files', () => {
   const name = attachedName(1, 1)
@@ -140,5 +144,38 @@ describe('answers', () => {
 
   test('an answer that was refused is wrong', () => {
     expect(kinds(checkAnswers([line('begun'), line('refused')]))).toEqual(['wrong'])
+  })
+})
+
+describe('ends of submissions', () => {
+  const delivered = { kind: 'delivered', runId: 'run_1' } as const
+  const check = async (
+    end: MessageEnd | null | undefined,
+    facts: readonly Fact[],
+    kept: readonly string[] = [],
+  ) => {
+    const message = async () =>
+      end === undefined ? null : { message: transcriptRow({ id: 'm' }), source: 'client' as const, end }
+    const records = new Map([['t', record([], { facts })]])
+    const found = await checkEnds({ get: () => ({ message }) }, [{ threadId: 't', messageId: 'm' }], {
+      ...{ records, kept: new Set(kept) },
+    })
+    return kinds(found)
+  }
+  const created = fact(1, 'message.created', { messageId: 'm' })
+  const removed = fact(2, 'message.ended', { messageId: 'm' }, { end: 'removed' })
+
+  test('one that the client reads and the log tells of is no finding', async () => {
+    expect(await check(delivered, [created, fact(3, 'message.created', { messageId: 'other' })])).toEqual([])
+    expect(await check({ kind: 'removed' }, [removed])).toEqual([])
+    expect(await check(null, [], ['m'])).toEqual([])
+  })
+
+  test('none, two, another one or no message are found', async () => {
+    expect(await check(undefined, [])).toEqual(['lost'])
+    expect(await check(null, [])).toEqual(['stuck'])
+    expect(await check(delivered, [created, removed])).toEqual(['doubled'])
+    expect(await check(delivered, [removed])).toEqual(['wrong'])
+    expect(await check(delivered, [])).toEqual(['wrong'])
   })
 })

@@ -149,7 +149,7 @@ test('AR-CF.1 AR-CF.2 a thread is driven into each of the sixteen states, and th
   expect(await reaches(running, 'stale')).toMatchObject({ status: 'running', stale: true })
 })
 
-test('AR-ES.9 the stream of a provider is told as requests, deltas, reasoning, calls and ends', async () => {
+test('AR-ES.9 AR-EC.7 the stream of a provider is told as requests, deltas, reasoning, calls and ends', async () => {
   await fixture.close()
   fixture = await createWorkingFixture({
     ...{ registry: desk, server, workflowBundle: { codePath: inject('workflowBundlePath') } },
@@ -171,9 +171,21 @@ test('AR-ES.9 the stream of a provider is told as requests, deltas, reasoning, c
     .filter((type) => /^(model|reasoning|tool)\.(?!catalog)/.test(type))
   expect(order.filter((type, index) => type !== order[index - 1])).toEqual([
     ...['model.requested', 'model.failed', 'model.requested', 'reasoning.delta', 'model.completed'],
-    ...['tool.started', 'tool.args', 'tool.result', 'model.requested', 'model.delta', 'model.completed'],
+    ...[
+      'reasoning.summary',
+      'tool.started',
+      'tool.args',
+      'tool.result',
+      'model.requested',
+      'model.delta',
+      'model.completed',
+    ],
   ])
   expect(events.find(({ type }) => type === 'model.completed')?.payload).toMatchObject({
     ...{ usage: { inputTokens: 10 }, finishReason: 'tool-calls' },
   })
+  const thought = 'I should think a little. '.repeat(4)
+  expect(events.filter(({ type }) => type === 'reasoning.summary')).toMatchObject([
+    { payload: { summary: thought, characters: thought.length }, refs: { message: expect.any(String) } },
+  ])
 })

@@ -295,6 +295,9 @@ function terminal() {
     ask: refuse,
     onInterrupt: refuse,
     onKey: refuse,
+    takeStreams: () => {
+      throw new Error('Expected a terminal.')
+    },
   }
   return { lines, shown }
 }

@@ -156,10 +156,25 @@ test('AR-SN.7 artifacts have references, versions and counts, and say what is no
   expect(second.newest[0]?.version).not.toBe(first.newest[0]?.version)
 })
 
-test('boundaries say where a context begins, and what is left out', async () => {
-  expect(await thread.boundaries()).toEqual([
+test('AR-SN.6 AR-S3.5 boundaries say where a context begins, what is left out, and what a summary tells of it', async () => {
+  await fixture.store.write((tx) =>
+    insertBoundary(tx, {
+      ...{ threadId: 't', side: 'a', position: 20, kind: 'command', operation: 'model_2_1_compaction_20' },
+      detail: { opening: 15, clipped: null, cleared: 12, dropped: 19, cuts: 1, summary: 'They met.' },
+      ...{ tokensBefore: 800, tokensAfter: 300, createdAt: 5 },
+    }),
+  )
+  const [newest, ...older] = await thread.boundaries()
+  expect(newest).toEqual({
+    ...{ side: 'a', position: 20, reason: 'command', opening: 15, clippedUpTo: null, dropped: 19 },
+    ...{ clearedUpTo: 12, summary: 'They met.', operation: 'model_2_1_compaction_20' },
+    ...{ tokensBefore: 800, tokensAfter: 300, createdAt: 5 },
+  })
+  expect(await thread.boundaries({ limit: 1 })).toEqual([newest])
+  expect(older).toEqual([
     {
       ...{ side: 'a', position: 8, reason: 'window', opening: null, clippedUpTo: 4, dropped: 7 },
+      ...{ clearedUpTo: null, summary: null, operation: 'model_1_1' },
       ...{ tokensBefore: 900, tokensAfter: 400, createdAt: 4 },
     },
   ])

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 
 import { ConfigError, ThreadConflictError, ThreadNotFoundError } from '../../src/index.js'
+import { session as sessionSchema } from '../../src/server/session-schemas.js'
 import { appendMessage } from '../../src/store/messages/delivery.js'
 import { insertRun, updateRun } from '../../src/store/threads/runs.js'
 import { insertEffect } from '../../src/store/threads/effects.js'
@@ -52,6 +53,33 @@ describe('one session', () => {
     })
     expect(await sessions.get('nobody')).toBeNull()
     await expect(sessions.get(`${id}-c`)).rejects.toThrow(`a subagent of "${id}"`)
+  })
+
+  test('AR-SS.2 its snapshot has shell and scope, threads at work and pinned, a window with its cursor, subagents, tasks, references, and what is stale or cut', async () => {
+    const { threadId: id } = await create({
+      ...{ title: 'A refund', account: 'acme', userId: 'ann', workspaceUri: 'file:///tickets/17' },
+      message: 'Hello',
+    })
+    await addChildRows(fixture.store, { id: `${id}-c`, parent: id, root: id })
+    await fixture.threads.get(id).writeFile('/a.txt', 'a', 'text/plain')
+    const snapshot = await fixture.threads.sessions.get(id)
+    // Each field of the schema that HTTP publishes, and none besides.
+    expect(sessionSchema.strict().parse(snapshot)).toEqual(snapshot)
+    expect(snapshot).toMatchObject({
+      ...{ sessionId: id, title: 'A refund', account: 'acme', workspaceUri: 'file:///tickets/17' },
+      ...{ createdAt: expect.any(Number), lastActivityAt: expect.any(Number), closedAt: null },
+      ...{ activeThreads: [id], pinnedThreads: 'unavailable', threadCount: 2 },
+      ...{ messages: [{ role: 'user', content: 'Hello' }], lastSequence: expect.any(Number) },
+      threads: {
+        threads: expect.arrayContaining([
+          expect.objectContaining({ threadId: id, parent: null, agent: 'support' }),
+          expect.objectContaining({ threadId: `${id}-c`, parent: id }),
+        ]),
+        next: null,
+      },
+      ...{ tasks: 'unavailable', evidence: 'unavailable', artifacts: [{ threadId: id, path: '/a.txt' }] },
+      ...{ stale: false, truncated: { threads: false, messages: false, artifacts: false } },
+    })
   })
 
   test('AR-CP.10 AR-SN.1 a closed one is read in one bounded answer: shell, threads, newest messages, and where the rest begins', async () => {

@@ -27,12 +27,13 @@ beforeEach(async () => {
 })
 
 test('AR-SS.4 a thread that Temporal has ended is lost to all who show it, whatever its row says', async () => {
-  const row = { threadId: 't', status: 'running' }
-  const open = { status: 'running', pending: [{ id: 'approval_call_1_1_0' }], queue: [{ kind: 'message' }] }
-  expect(await thread.snapshot()).toMatchObject(open)
+  // Rows alone say that the thread waits for the answer that is still asked for.
+  const row = { threadId: 't', status: 'waiting_permission' }
+  const open = { pending: [{ id: 'approval_call_1_1_0' }], queue: [{ kind: 'message' }] }
+  expect(await thread.snapshot()).toMatchObject({ ...open, status: 'waiting_permission' })
   expect(await overHttp()).toEqual(await thread.snapshot())
   expect(await shown(inspect, ['t'])).toMatch(
-    /^Thread t: agent support, running \(as recorded.*Waiting for an answer\n {2}approval_call_1_1_0.*Queue\n {2}message/s,
+    /^Thread t: agent support, waiting_permission \(as recorded.*Waiting for an answer\n {2}approval_call_1_1_0.*Queue\n {2}message/s,
   )
   await thread.workflow.terminate()
   const lost = await thread.snapshot()

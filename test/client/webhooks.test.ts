@@ -207,6 +207,30 @@ describe('a webhook', () => {
     expect(got()).toEqual(['a 2'])
   })
 
+  test('posts the events from one on again, under their ids, also once it was paused', async () => {
+    const webhook = await subscribe({ account: 'acme' })
+    await append('a', 'one', 'two', 'three')
+    await append('a', 'four')
+    await delivering().round()
+    await threads.webhooks.update(webhook.id, { state: 'paused' })
+    await append('a', 'five')
+    expect(await threads.webhooks.redeliver(webhook.id, 'a:2')).toMatchObject({ state: 'active' })
+    await delivering().round()
+    expect(got()).toEqual(['a 1', 'a 2', 'a 3', 'a 4', 'a 2', 'a 3', 'a 4', 'a 5'])
+    const ids = receiver.posted.map((posted) => posted.id)
+    expect(ids.slice(4, 7)).toEqual(ids.slice(1, 4))
+    // What it does not get, or there is not, moves nothing.
+    await append('g', 'foreign')
+    for (const none of ['g:1', 'a:9', 'a:0', 'nobody:1', 'a', '', ':1'])
+      await expect(threads.webhooks.redeliver(webhook.id, none)).rejects.toThrow(
+        'Expected the id of an event',
+      )
+    expect(await threads.webhooks.redeliver(webhook.id, 'a:2', { account: 'globex' })).toBeNull()
+    expect(await threads.webhooks.redeliver('wh_none', 'a:2')).toBeNull()
+    await delivering().round()
+    expect(receiver.posted).toHaveLength(8)
+  })
+
   test('whose receiver is gone is paused at once', async () => {
     const { id } = await subscribe()
     await append('a', 'one')

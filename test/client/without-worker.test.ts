@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { ThreadClient } from '../../src/client/index.js'
 import type { ThreadNotice } from '../../src/client/index.js'
-import { WaitTimeoutError } from '../../src/protocol/errors.js'
+import { UnknownAgentError, WaitTimeoutError } from '../../src/protocol/errors.js'
 import { putAgents } from '../../src/store/agents.js'
+import { insertRequest } from '../../src/store/calls/requests.js'
 import { insertThread } from '../../src/store/threads/threads.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
@@ -20,6 +21,23 @@ describe('without any worker', () => {
       ['first', 'pending', null],
       ['second', 'pending', null],
     ])
+  })
+
+  test('the recorded state says for whom a run waits, as lists do', async () => {
+    const thread = await fixture.threads.create({ agent: 'support', id: 'recorded-wait', message: 'Hello' })
+    const { threadId } = thread
+    const ask = (kind: 'approval' | 'call' | 'variables', id: string) =>
+      fixture.store.write(async (tx) => {
+        await tx.updateTable('threads').set({ status: 'running' }).where('id', '=', threadId).execute()
+        const about = { call_id: null, tool_name: 'refund', detail: null }
+        await insertRequest(tx, { thread_id: threadId, id, kind, ...about, requested_at: 1 })
+      })
+    await ask('variables', 'v')
+    expect(await thread.snapshot()).toMatchObject({ status: 'running', stale: true })
+    await ask('call', 'c')
+    expect((await thread.snapshot()).status).toBe('waiting_input')
+    await ask('approval', 'a')
+    expect((await thread.snapshot()).status).toBe('waiting_permission')
   })
 
   test('E4 a wait without a worker is told of it within three seconds', async () => {
@@ -45,21 +63,39 @@ describe('without any worker', () => {
     expect(times[0]).toBeLessThan(3000)
   })
 
-  test('E4 an agent that no worker lists is told of when its thread is made', async () => {
+  test('E4 an agent that no worker lists is refused at once, with the nearest name, unless its worker starts later', async () => {
     const notices: ThreadNotice[] = []
     const { taskQueue, place: store } = fixture
     const client = fixture.threads.temporal
     const onNotice = (notice: ThreadNotice): void => void notices.push(notice)
     const threads = new ThreadClient({ client, taskQueue, store, onNotice })
-    const support = { name: 'support', type: 'ai_human', title: null, description: null, icon: null }
-    await threads.create({ agent: 'suport' })
-    expect(notices).toEqual([])
-    const agents = [{ ...support, expose_as_tool: false, inventory: {} }]
+    const listed = { type: 'ai_human', title: null, description: null, icon: null }
+    // Before the first worker nothing is known.
+    await threads.create({ agent: 'suport', id: 'early' })
+    const agents = ['billing', 'support'].map((name) => ({
+      ...listed,
+      ...{ name, expose_as_tool: false, inventory: {} },
+    }))
     await fixture.store.write((tx) => putAgents(tx, { agents, now: 1 }))
-    const { threadId } = await threads.create({ agent: 'suport', message: 'Hello' })
+    const refusal = async (agent: string): Promise<unknown> =>
+      threads.create({ agent, id: 'wrong', message: 'Hello' }).catch((error: unknown) => error)
+    const error = await refusal('suport')
+    expect(UnknownAgentError.isInstance(error) && error).toMatchObject({
+      ...{ code: 'unknown_agent', threadId: 'wrong', agent: 'suport' },
+      message:
+        `Expected an agent that a worker of this store has listed, got "suport": did you mean 'support'? Nothing was created: ` +
+        'correct the name, start a worker that has it first, or create the thread with "allowUnknownAgent".',
+    })
+    expect(String(await refusal('desk'))).toContain('got "desk": there are billing, support. Nothing was')
+    expect(await threads.find('wrong')).toBeNull()
+    // What exists is found again, whatever is listed by now.
+    await threads.create({ agent: 'suport', id: 'early' })
     await threads.create({ agent: 'support' })
-    expect(notices).toMatchObject([{ code: 'unknown_agent', threadId }])
-    expect(notices[0]?.message).toContain('no worker of this store has listed one: there are support.')
+    expect(notices).toEqual([])
+    const later = { agent: 'suport', id: 'later', message: 'Hello', allowUnknownAgent: true }
+    await threads.create(later)
+    expect(notices).toMatchObject([{ code: 'unknown_agent', threadId: 'later' }])
+    expect(notices[0]?.message).toContain(`no worker of this store has listed one: did you mean 'support'?`)
     await threads.close()
   })
 

@@ -8,6 +8,7 @@ import type { ThreadHandle } from '../../src/client/index.js'
 import { fact } from '../../src/protocol/facts.js'
 import { insertEffect } from '../../src/store/threads/effects.js'
 import { recordError } from '../../src/store/errors.js'
+import { deliverMessages } from '../../src/store/messages/delivery.js'
 import { appendEvents } from '../../src/store/events.js'
 import { insertRun } from '../../src/store/threads/runs.js'
 import type { Schema } from '../../src/store/schema.js'
@@ -44,6 +45,9 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   diagnostics: () => thread.diagnostics(),
   queue: () => thread.queue(),
   readModel: () => thread.readModel(),
+  result: () => thread.result(),
+  resumeUIMessages: () => thread.resumeUIMessages({ signal: AbortSignal.abort() }),
+  uiMessages: () => thread.uiMessages(),
   agents: (threads) => collect(threads.agents()),
   doctor: (threads) => collect(threads.doctor()),
   errors: () => thread.errors(),
@@ -54,6 +58,7 @@ const READS: Readonly<Record<string, (threads: ThreadClient) => unknown>> = {
   list: (threads) => collect(threads.list()),
   message: () => thread.message('m'),
   messages: () => thread.messages(),
+  owner: (threads) => threads.owner('t'),
   page: (threads) => threads.page(),
   pending: (threads) => collect(threads.pending()),
   pendingPage: (threads) => threads.pendingPage(),
@@ -98,6 +103,16 @@ const COMMANDS: readonly Control[] = [
     // The thread is about to work.
     writes: ['threads', 'messages'],
     run: () => Promise.all(['m', 'n'].map((id) => thread.send({ id, content: 'Hello' }))),
+  },
+  {
+    of: ['submitUIMessages'],
+    // The thread is about to work already.
+    writes: ['messages'],
+    run: () =>
+      thread.submitUIMessages(
+        { messages: [{ id: 'o', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] },
+        { signal: AbortSignal.abort() },
+      ),
   },
   {
     of: ['queueTool'],
@@ -151,6 +166,11 @@ const COMMANDS: readonly Control[] = [
     run: (threads) => threads.sessions.update('t', { title: 'A refund', tags: ['vip'] }),
   },
   {
+    of: ['compact'],
+    writes: ['boundaries'],
+    run: () => thread.compact(),
+  },
+  {
     of: ['revokeGrant'],
     // With the event that the policy of the thread has changed.
     writes: ['threads', 'events', 'grants'],
@@ -160,13 +180,15 @@ const COMMANDS: readonly Control[] = [
 
 /** Repairs, removals and subscriptions by operators, and calls of tool workers, who are a part of the runtime. */
 const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls', 'webhooks']
+/** They write rows of a thread of their own. */
+const FORKS = ['fork', 'regenerate']
 /** Without a call. */
 const OF_THE_PROCESS = ['close', 'constructor', 'get', 'temporal', 'threadId', 'workflow']
 
 test('AR-S1.0 what a client has is a read or a control command', () => {
   const methods = new Set([...Object.getOwnPropertyNames(ThreadClient.prototype), ...Object.keys(thread)])
   const known = [...Object.keys(READS), ...COMMANDS.flatMap((command) => command.of)]
-  expect([...methods].toSorted()).toEqual([...known, ...OF_OTHERS, ...OF_THE_PROCESS].toSorted())
+  expect([...methods].toSorted()).toEqual([...known, ...FORKS, ...OF_OTHERS, ...OF_THE_PROCESS].toSorted())
 })
 
 test('AR-S1.0 no read of a client writes', async () => {
@@ -200,6 +222,24 @@ test('AR-S1.0 a command is written beside what the runtime has recorded, which s
   // A grant was given, and revoked. Commands that wait for a workflow run at the same time.
   const others = ['session.updated', 'policy.changed', 'policy.changed']
   expect(counted(types)).toEqual(counted([...before, ...set, ...ended, ...others]))
+})
+
+test('AR-S1.0 forks leave their origin as it is', async () => {
+  const ofOrigin = async (): Promise<object> =>
+    Object.fromEntries(
+      Object.entries(await rows()).map(([table, all]) => [
+        table,
+        all.filter(({ thread_id: threadId, id }) => threadId === 't' || (table === 'threads' && id === 't')),
+      ]),
+    )
+  // What a person has asked, and was taken.
+  await thread.send({ id: 'asked', content: 'Hello' })
+  await fixture.store.write((tx) => deliverMessages(tx, { threadId: 't', ids: ['asked'], run: 1, step: 1 }))
+  const before = await ofOrigin()
+  await fixture.threads.fork('t', { id: 'way' })
+  await thread.regenerate({ id: 'other-way' })
+  expect(await ofOrigin()).toEqual(before)
+  expect((await fixture.threads.find('way'))?.forkedFrom).toMatchObject({ threadId: 't' })
 })
 
 function counted(types: readonly (string | undefined)[]): object {

@@ -25,13 +25,14 @@ interface Answer {
 }
 
 /** Starts `everthread dev` in a project; resolves at its ready line. */
-export async function startDev(project: string): Promise<Dev> {
+export async function startDev(project: string, command = [COMMAND, 'dev']): Promise<Dev> {
   const env = { ...process.env, OPENAI_API_KEY: '', TEMPORAL_ADDRESS: '', NO_COLOR: '1' }
-  const child = spawn(process.execPath, [COMMAND, 'dev'], { cwd: project, env, stdio: 'pipe' })
+  const child = spawn(process.execPath, [...command], { cwd: project, env, stdio: 'pipe' })
   let text = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  const line = await until('the ready line', async () => /^ready in .*$/m.exec(text)?.[0])
+  // A second on a quiet machine; where all of the suite runs, it once took longer than a minute.
+  const line = await until('the ready line', async () => /^ready in .*$/m.exec(text)?.[0], 110_000)
   const url = new URL(/http:\S+#token=\w+/.exec(line)?.[0] ?? '')
   return {
     child,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 
@@ -93,7 +93,13 @@ test('one line says what is ready, where, and that the model is for practice', a
     /^ready in \d+\.\d s at http:\/\/127\.0\.0\.1:\d+\/#token=[0-9a-f]{64}, Temporal UI http:\S+, a practice model because no key is set; q ends it$/,
   )
   expect(await statusOf()).toEqual({
-    worker: { state: 'running', pid: expect.any(Number), since: expect.any(Number), deploys: 0 },
+    worker: {
+      state: 'running',
+      pid: expect.any(Number),
+      since: expect.any(Number),
+      deploys: 0,
+      draining: [],
+    },
     problem: null,
     model: 'scripted',
   })
@@ -155,6 +161,49 @@ test('a worker that is killed while it writes is replaced, and the answer is who
   expect((await statusOf()).worker.pid).not.toBe(pid)
   const { json } = await dev.call('/threads/story/messages')
   expect(JSON.stringify(json).split('That is the end of the story.')).toHaveLength(2)
+})
+
+test('a second Ctrl-C ends at once, while a tool is in the middle of its work, and leaves nothing', async () => {
+  await edit((text) =>
+    text
+      .replace(
+        'export const support',
+        `const slow = defineTool({ description: 'Takes its time.', execute: () => new Promise((end) => setTimeout(end, 60_000)) })\n\nexport const support`,
+      )
+      .replace('tools: { ', 'tools: { slow, '),
+  )
+  const { deploys } = (await statusOf()).worker
+  await until('the deploy', async () => (await statusOf()).worker.deploys > deploys)
+  await dev.call('/threads', { body: { agent: 'support', id: 'slow', message: 'slow' } })
+  await until('the tool', async () => JSON.stringify(await snapshotOf('slow')).includes('"doing":"tool'))
+  const before = children()
+  expect(before.length).toBeGreaterThanOrEqual(3)
+  const ended = once(dev.child, 'exit')
+  dev.child.kill('SIGINT')
+  // It waits for the tool.
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(dev.child.exitCode).toBeNull()
+  const second = Date.now()
+  dev.child.kill('SIGINT')
+  expect(await ended).toEqual([130, null])
+  expect(Date.now() - second).toBeLessThan(2_000)
+  await until('the end of all', () => !before.some(isAlive), 5_000)
+  dev = await startDev(project)
+})
+
+test('agents outside of the folder are watched, too', async () => {
+  const elsewhere = await initLinked(place.folder, 'elsewhere')
+  await mkdir(join(place.folder, 'empty'))
+  const other = await startDev(join(place.folder, 'empty'), [COMMAND, 'dev', '../elsewhere/agents.ts'])
+  const deploys = async (): Promise<number> =>
+    ((await other.call('/dev/status')).json as Status).worker.deploys
+  expect(await deploys()).toBe(0)
+  const file = join(elsewhere, 'agents.ts')
+  await writeFile(file, `${await readFile(file, 'utf8')}\n// Changed.\n`)
+  await until('the deploy', async () => (await deploys()) === 1)
+  const ended = once(other.child, 'exit')
+  other.child.stdin?.write('q')
+  expect((await ended)[0]).toBe(0)
 })
 
 test('q ends every process, and kill -9 of dev leaves none', async () => {

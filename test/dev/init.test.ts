@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
@@ -68,6 +69,19 @@ test('the versions are those of this package, and the model is of the provider w
   })
   expect(await readFile(join(project, 'agents.ts'), 'utf8')).toContain(`from '@ai-sdk/anthropic'`)
 })
+
+test.skipIf(process.platform === 'win32').each(["it's $(touch hacked) mine", '-x', 'a b', 'plain-1'])(
+  'the line that enters the folder %s runs in a shell as it is',
+  async (name) => {
+    const { code, output } = await run(place.folder, [COMMAND, 'init', `./${name}`, '--no-install'])
+    expect(code).toBe(0)
+    const [line = ''] = /cd .*(?= && npm install)/.exec(output) ?? []
+    const shell = await promisify(execFile)('sh', ['-c', `${line} && pwd`], { cwd: place.folder })
+    expect(shell.stdout.trim().endsWith(`/${name}`)).toBe(true)
+    expect(await readdir(place.folder)).toEqual([name])
+    if (name === 'plain-1') expect(line).toBe('cd plain-1')
+  },
+)
 
 test('a folder with files and a file are refused in a sentence, and nothing is written', async () => {
   await writeFile(join(place.folder, 'notes.txt'), 'mine')

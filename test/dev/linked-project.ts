@@ -1,7 +1,7 @@
 /** Projects as `everthread init` writes them, beside the built package: `npm run build` makes it. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -48,6 +48,28 @@ export async function initLinked(parent: string, name: string): Promise<string> 
     await link(project, `@temporalio/${peer}`)
   for (const other of ['@ai-sdk/openai', '@types/node', 'zod']) await link(project, other)
   return project
+}
+
+/**
+ * Packs this package as npm publishes it, and unpacks it into `node_modules` of a folder, beside the packages that it needs, which are linked: nothing is
+ * downloaded. Returns the path of its command.
+ */
+export async function installPacked(folder: string): Promise<string> {
+  if (!existsSync(COMMAND)) throw new Error('Expected a build in dist: npm run build')
+  const program = promisify(execFile)
+  await program('npm', ['pack', '--ignore-scripts', '--silent', `--pack-destination=${folder}`], {
+    cwd: PACKAGE,
+  })
+  const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
+  const installed = join(folder, 'node_modules/everthread')
+  await mkdir(installed, { recursive: true })
+  await program('tar', ['-xzf', join(folder, tarball), '--strip-components=1', '-C', installed])
+  for (const entry of await readdir(join(PACKAGE, 'node_modules'))) {
+    if (entry.startsWith('.') || entry === 'everthread') continue
+    const inner = entry.startsWith('@') ? await readdir(join(PACKAGE, 'node_modules', entry)) : ['']
+    for (const name of inner) await link(folder, join(entry, name))
+  }
+  return join(installed, 'dist/cli/everthread.js')
 }
 
 /** Links a package into the folder of a project. */

@@ -116,6 +116,9 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
       before: `const findSession = async (cookie: string | null) => (cookie === 'ann' ? { account: 'acme' } : undefined)`,
     },
   },
+  mcp: {
+    'agents.ts': { before: 'const tokenOf = async (_user: string | null): Promise<string | null> => null' },
+  },
   models: { 'agents.ts': { before: SUPPORT } },
   costs: { 'agents.ts': { before: SUPPORT } },
   budgets: {

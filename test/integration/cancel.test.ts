@@ -72,7 +72,7 @@ test('PL-CX.2 PL-CX.4 PL-CX.5 a message is cancelled over HTTP beside an open st
 
 test('KP-07.2 a message that preempts aborts the provider at once, and its run reads both', async () => {
   const id = 'preempt'
-  const rounds = 20
+  const rounds = 40
   const holds = Array.from({ length: rounds }, (_, index) => fixture.model.hold(id, 'middle', index + 1))
   const thread = await fixture.create({ id, limits: {}, message: marked(`Round 0. #${id}`) })
   const took: number[] = []
@@ -85,8 +85,12 @@ test('KP-07.2 a message that preempts aborts the provider at once, and its run r
   }
   const run = await thread.waitUntilIdle()
   expect(run).toMatchObject({ status: 'idle', reason: 'stop_on_response' })
-  process.stdout.write(`preempted in ${took.toSorted((one, other) => one - other).join(', ')} ms\n`)
-  expect(Math.max(...took)).toBeLessThan(ABORT_WITHIN)
+  took.sort((one, other) => one - other)
+  process.stdout.write(`preempted in ${took.join(', ')} ms\n`)
+  // The goal is 300 ms for 99 of 100 on a quiet machine (`bench stop`); one that tests keep busy gets more time for the slowest.
+  expect(took[rounds / 2]).toBeLessThan(300)
+  expect(took[rounds * 0.9]).toBeLessThan(750)
+  expect(took.at(-1)).toBeLessThan(ABORT_WITHIN)
   const facts = await factsOf(thread)
   const ends = facts.flatMap((fact) => (fact.type === 'run.cancelled' ? [fact.payload.reason] : []))
   expect(ends).toEqual(Array.from({ length: rounds }, () => 'preempted'))

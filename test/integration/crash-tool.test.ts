@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { openStore } from '../../src/store/open-store.js'
+import { readDeltas } from '../../src/store/messages/deltas.js'
 import { marked } from '../support/marker.js'
 import { until } from '../support/until.js'
 import type { Death } from './worker/death.js'
@@ -106,6 +108,37 @@ test.for(CRASHES)('$title', async (crash, { task }) => {
   await thread.waitUntilIdle({ timeout: '100 s' })
   await expectResult(id, crash)
   await expectWholeLog(thread)
+})
+
+test('what a killed call has shown of its output is gone, and nothing is shown twice', async () => {
+  const id = 'tool-killed-output'
+  const thread = await fixture.create({ id, message: marked(`please charge and hold #${id}`) })
+  const outputs: { attempt: number; text: string }[] = []
+  const ended = new AbortController()
+  const watching = (async () => {
+    for await (const event of thread.events({ signal: ended.signal }))
+      if (event.type === 'tool.output') outputs.push(event.payload)
+  })()
+  await until('the output of the first attempt', () => outputs.length === 1)
+  await fleet.kill()
+  await fleet.replaceDead()
+  await thread.waitUntilIdle({ timeout: '100 s' })
+  ended.abort()
+  await watching
+  // The second attempt ends at once, so its output may be gone before it is read.
+  const [first, ...later] = outputs
+  expect(first?.text).toBe(marked('attempt 1 '))
+  expect(later.map(({ text }) => text)).toEqual(later.length === 0 ? [] : [marked('attempt 2 ')])
+  expect(later.every(({ attempt }) => attempt > (first?.attempt ?? Infinity))).toBe(true)
+  const types: string[] = []
+  for await (const { type } of thread.events({ follow: false })) types.push(type)
+  expect(types.filter((type) => type === 'tool.result')).toHaveLength(1)
+  const store = await openStore(fixture.store)
+  try {
+    expect(await store.read((db) => readDeltas(db, id))).toEqual([])
+  } finally {
+    await store.close()
+  }
 })
 
 test('no text, argument or result is in these histories', async () => {

@@ -56,7 +56,8 @@ test("a user's workflow starts a thread and waits for it", async () => {
 
 test('a tool that is repeated finds the workflow that it started', async () => {
   const environment = new MockActivityEnvironment({ taskQueue: shop.taskQueue }, { client: shop.client })
-  const call = { id: 'call_1', attempt: 1, idempotencyKey: randomUUID() }
+  const reports = { progress: () => undefined, output: () => undefined }
+  const call = { id: 'call_1', attempt: 1, idempotencyKey: randomUUID(), ...reports }
   const state = { threadId: 'a-thread' } as ThreadState
   const runIds: string[] = []
   for (const attempt of [1, 2]) {

@@ -72,7 +72,7 @@ async function expectPaired(thread: ThreadHandle): Promise<void> {
   expect(results.toSorted()).toEqual(calls.toSorted())
 }
 
-test('AR-CC.7 a thread lost in mid tool call goes on with another run', async () => {
+test('AR-CC.7 AR-S3.5 a thread lost in mid tool call goes on with another run', async () => {
   const gate = createGate()
   let works = 0
   const { thread, chat } = await start('clerk', {

@@ -1,6 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { ThreadClient } from '../../src/client/index.js'
 import type { ThreadHandle } from '../../src/client/index.js'
 import { recordedRuns } from '../support/histories.js'
 import { marked, MARKER } from '../support/marker.js'
@@ -85,6 +86,35 @@ test('current details show what a thread does', async () => {
   expect(metadata.currentDetails).toContain('Agent: clerk')
   expect(metadata.currentDetails).toContain('Status: idle')
   expect(metadata.currentDetails).not.toContain(MARKER)
+})
+
+test('the details lead to the page, also those of a child, where a client knows its address', async () => {
+  const { temporal } = fixture.threads
+  const threads = new ThreadClient({
+    ...{ client: temporal, taskQueue: fixture.taskQueue, store: fixture.store },
+    pageUrl: 'https://threads.example.com/',
+  })
+  const id = `led (${fixture.taskQueue})`
+  const notes = { name: 'notes.txt', mimeType: 'text/plain', data: Buffer.from(marked('Notes')) }
+  const message = { content: marked('please research #led'), attachments: [notes] }
+  const led = await threads.create({ id, agent: 'clerk', message })
+  await led.waitUntilIdle({ timeout: '100 s' })
+  const [child = ''] = await fixture.childrenOf(id)
+  const address = `https://threads.example.com/#/threads/led%20%28${fixture.taskQueue}%29`
+  for (const [workflow, expected] of [
+    [led.workflow, address],
+    [threads.get(child).workflow, `https://threads.example.com/#/threads/${encodeURIComponent(child)}`],
+    [thread.workflow, undefined],
+  ] as const) {
+    const { currentDetails } = await workflow.query<{ currentDetails: string }>(
+      '__temporal_workflow_metadata',
+    )
+    expect(/^Page: (.*?)(?: {2})?$/m.exec(currentDetails)?.[1]).toBe(expected)
+  }
+  await threads.close()
+  expect(() => new ThreadClient({ pageUrl: 'threads.example.com' })).toThrow(
+    'to be the http address of a page',
+  )
 })
 
 test('a child is described by names and ids only', async () => {

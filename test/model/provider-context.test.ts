@@ -6,7 +6,9 @@ import type { ModelRequest } from '../../src/model/stream-answer.js'
 import { drainOf, modelInput, runModel, withDesk } from '../activities/activity-desk.js'
 import { startProviderMock } from '../support/provider-mock.js'
 import type { ProviderMock } from '../support/provider-mock.js'
+import { viewOf } from '../support/view-rules.js'
 import { answerParts, AUTHOR, transcriptRow } from '../support/transcript-row.js'
+import { log } from '../views/recorded.js'
 import { REAL_PROVIDERS } from './real-providers.js'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
@@ -127,4 +129,20 @@ test('AR-S4.2 AR-VA.2 providers of different wire formats leave the same events'
   expect(new Set(mock.requests.map(({ path }) => path)).size).toBeGreaterThan(2)
   expect(JSON.stringify(told[0])).toContain('model.completed')
   for (const one of told) expect(one).toEqual(told[0])
+})
+
+test('AR-ES.10 the id that each provider gives its answer is a reference of the event, and so is its error', async () => {
+  const mock = await startProviderMock()
+  onTestFinished(() => mock.close())
+  for (const { name, model } of REAL_PROVIDERS) {
+    mock.reply({ status: 500, message: 'No.' }, { text: 'Yes.' })
+    await withDesk({ chat: model(mock.url) }, async (desk) => {
+      await runModel(desk.dependencies, modelInput({ drain: drainOf(await desk.send('one')) }))
+      const subject = { threadId: 't', sessionId: 't', agent: 'desk' }
+      const events = viewOf('ar', subject, log(...(await desk.events())))
+      const refsOf = (wanted: string) => events.find(({ type }) => type === wanted)?.refs
+      expect(refsOf('model.completed'), name).toMatchObject({ raw: 'answer-1' })
+      expect(refsOf('model.failed'), name).toMatchObject({ raw: expect.stringMatching('^/threads/t/errors') })
+    })
+  }
 })

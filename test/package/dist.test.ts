@@ -10,9 +10,20 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const DIST = join(PROJECT, 'dist')
-const DOORS = ['index', 'client/index', 'server/index', 'testing/index', 'views/index', 'worker/index']
-/** A file by itself, which browsers can load. */
+const DOORS = [
+  'index',
+  'client/index',
+  'mcp/index',
+  'server/index',
+  'testing/index',
+  'views/index',
+  'worker/index',
+]
+/** For browsers. */
 const FOLD = 'fold/index.js'
+const HTTP = 'http/index.js'
+/** It loads React, which its user has. */
+const REACT = 'react/index.js'
 const COMMAND = 'cli/everthread.js'
 /** Of `everthread dev`, which starts it by its path. */
 const PROGRAM = 'dev/worker/worker-program.js'
@@ -29,7 +40,15 @@ const BY_PATH = [
 
 const OWN_DEPENDENCIES = new Set([
   ...['@ai-sdk/provider', '@opentelemetry/api', '@temporalio/envconfig', '@temporalio/plugin'],
-  ...['@hono/node-server', '@hono/zod-openapi', 'hono', 'rate-limiter-flexible', 'kysely', 'pg'],
+  ...[
+    '@hono/node-server',
+    '@hono/zod-openapi',
+    'hono',
+    'rate-limiter-flexible',
+    'kysely',
+    'pg',
+    'openapi-fetch',
+  ],
 ])
 
 beforeAll(() => {
@@ -43,13 +62,19 @@ describe.each(DOORS)('%s', (door) => {
       loaded(join(PROJECT, 'src', `${door}.ts`)),
     ])
     expect(built.packages).toEqual(source.packages.filter((name) => name !== 'kysely'))
-    expect(built.files).toBeLessThan(20)
+    expect(built.files).toBeLessThan(24)
     expect(source.files).toBeGreaterThan(built.files)
   })
 })
 
 test('the door of the fold of events loads nothing', async () => {
   expect(await loaded(join(DIST, FOLD))).toMatchObject({ packages: [] })
+})
+
+test('the door of the HTTP client loads what sends its requests, and nothing of Node', async () => {
+  expect(await loaded(join(DIST, HTTP))).toMatchObject({ packages: ['openapi-fetch'] })
+  const built = [...reachedFrom([HTTP])].map((file) => readFileSync(join(DIST, file), 'utf8'))
+  expect(built.filter((code) => /from "node:|process\.|Buffer/.test(code))).toEqual([])
 })
 
 test('AR-W.1 the door of definitions loads no server, database, provider or interface', async () => {
@@ -68,12 +93,12 @@ test('AR-W.3 AR-S2.2 no provider, connector, interface or telemetry backend is a
   const { dependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
-  // Interfaces of models and telemetry, servers for HTTP, and the stores that a user chooses from.
+  // Interfaces of models and telemetry, servers and a client for HTTP, and the stores that a user chooses from.
   expect(Object.keys(dependencies).filter((name) => !OWN_DEPENDENCIES.has(name))).toEqual([])
 })
 
 test('no module is in two files that one process loads', () => {
-  const bundled = reachedFrom([...DOORS.map((door) => `${door}.js`), FOLD, COMMAND, PROGRAM])
+  const bundled = reachedFrom([...DOORS.map((door) => `${door}.js`), FOLD, HTTP, REACT, COMMAND, PROGRAM])
   const sources = [...bundled].flatMap((file) => sourcesOf(file))
   expect(sources.length).toBeGreaterThan(250)
   expect(sources.filter((source, index) => sources.indexOf(source) !== index)).toEqual([])
@@ -82,7 +107,15 @@ test('no module is in two files that one process loads', () => {
 })
 
 test('every file of code is reached, from a door or by its path', () => {
-  const reached = reachedFrom([...DOORS.map((door) => `${door}.js`), FOLD, COMMAND, PROGRAM, ...BY_PATH])
+  const reached = reachedFrom([
+    ...DOORS.map((door) => `${door}.js`),
+    FOLD,
+    HTTP,
+    REACT,
+    COMMAND,
+    PROGRAM,
+    ...BY_PATH,
+  ])
   // The page's script is found by the server by its folder.
   const code = globSync('**/*.js', { cwd: DIST }).filter((file) => !file.startsWith('page/'))
   expect(code.filter((file) => !reached.has(file))).toEqual([])

@@ -74,6 +74,29 @@ test.each([
   },
 )
 
+test('an MCP server without its package says what to install', async () => {
+  const shown = await run(`
+    const [{ ThreadClient }, { createThreadApp }] = [await import('everthread/client'), await import('everthread/server')]
+    const tokens = [{ token: 'a-token-that-is-long' }]
+    try { createThreadApp({ client: new ThreadClient(), tokens, mcp: true }) } catch (error) { show(error) }`)
+  expect(shown).toMatchObject({
+    problems: [
+      'Expected @modelcontextprotocol/server beside everthread, got none: run npm install @modelcontextprotocol/server',
+    ],
+  })
+})
+
+test('a client of MCP servers without its package says what to install', async () => {
+  const shown = await run(`
+    const { mcpServer } = await import('everthread/mcp')
+    try { mcpServer({ name: 'files', command: 'files', tools: 'all' }) } catch (error) { show(error) }`)
+  expect(shown).toMatchObject({
+    problems: [
+      "mcpServer 'files': expected @modelcontextprotocol/client beside everthread, got none: run npm install @modelcontextprotocol/client",
+    ],
+  })
+})
+
 test('workflow code that is bundled without its peer says so, and not what webpack says', async () => {
   for (const peer of ['activity', 'worker', 'testing']) install(`@temporalio/${peer}`)
   const shown = await run(`

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { until } from '../support/until.js'
+import { median, underContention } from './contention.js'
 import { tale } from './page-desk.js'
 import { answerWith, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'
@@ -30,8 +31,9 @@ test('a first message begins a thread, and its answer streams', async () => {
   await page.getByRole('navigation').getByText('tell 40').waitFor()
 })
 
-test('a word is on the page soon after the model has written it', async () => {
-  const page = await place.openThread('clock')
+/** Milliseconds from the model to the page, of each word that was seen. */
+async function delaysOf(id: string): Promise<readonly number[]> {
+  const page = await place.openThread(id)
   await page.evaluate(`{
     window.delays = []
     new MutationObserver(() => {
@@ -41,12 +43,22 @@ test('a word is on the page soon after the model has written it', async () => {
   }`)
   await say(page, 'clock')
   await answerWith(page, '80')
-  const delays = ((await page.evaluate('delays')) as number[]).toSorted((one, other) => one - other)
-  const median = delays[Math.floor(delays.length / 2)] ?? Infinity
-  process.stdout.write(`from model to page: p50 ${median} ms of ${delays.length}\n`)
+  const delays = (await page.evaluate('delays')) as number[]
+  await page.close()
   expect(delays.length).toBeGreaterThan(20)
-  // On a quiet machine it is less than 20 ms; the bound is for a busy one.
-  expect(median).toBeLessThan(500)
+  return delays
+}
+
+test('half of the words are on the page within 20 ms; on a busy machine within as many times that as work takes longer', async () => {
+  const tries: { readonly p50: number; readonly bound: number }[] = []
+  // One story is two seconds, in which somebody else may do something.
+  while (tries.length < 6 && !tries.some(({ p50, bound }) => p50 <= bound)) {
+    const { result, factor } = await underContention(() => delaysOf(`clock-${tries.length}`))
+    tries.push({ p50: median(result), bound: 20 * factor })
+  }
+  const said = tries.map(({ p50, bound }) => `${p50} ms of ${bound.toFixed(1)}`)
+  process.stdout.write(`from model to page, p50: ${said.join(', ')}\n`)
+  expect(tries.some(({ p50, bound }) => p50 <= bound)).toBe(true)
 })
 
 test('a reload in the middle of an answer shows all of it once', async () => {
@@ -79,7 +91,7 @@ test('a restart of the server in the middle of an answer loses and doubles nothi
   await page.locator('.outgoing[data-state=waiting]').waitFor()
   await place.startServer()
   expect(await answerWith(page, 'word60')).toBe(tale(60))
-  await page.locator('.message.assistant', { hasText: /^Agent\s*word1 word2 word3$/ }).waitFor()
+  await page.locator('.message.assistant', { hasText: /^Agent\s*word1 word2 word3\s*Again$/ }).waitFor()
   expect(await page.locator('.outgoing').count()).toBe(0)
   expect(await stored('restarted')).toEqual(['tell 60', tale(60), 'tell 3', tale(3)])
 })
@@ -149,7 +161,15 @@ test('files go up with a message and come down with a result', async () => {
 test('a list shows what matches a search and a status, with live counts', async () => {
   const page = await place.open('#/')
   await place.fixture.create({ id: 'needle-1', agent: 'desk' as 'clerk', title: 'Haystack 100%' })
+  await place.fixture.create({
+    id: 'untitled',
+    agent: 'desk' as 'clerk',
+    message: 'tell 2 of my <b>tent</b>',
+  })
   const rows = page.getByRole('navigation').locator('.thread-row')
+  // Without a title, by the words that it began with.
+  await rows.filter({ hasText: 'tell 2 of my <b>tent</b>' }).waitFor()
+  expect(await rows.filter({ hasText: 'untitled' }).count()).toBe(0)
   await rows.filter({ hasText: 'Haystack' }).waitFor()
   await page.getByLabel('Search threads').fill('haystack 100%')
   await until('one row', async () => (await rows.count()) === 1)
@@ -176,4 +196,28 @@ test('a token is asked for, checked, and in no address', async () => {
   await page.getByRole('alert').getByText('needle-1').waitFor()
   const logged = await place.open('#/')
   expect(logged.url()).not.toContain('token')
+})
+
+test('another answer and other words open forks, and the thread stays as it is', async () => {
+  const page = await place.openThread('forked')
+  await say(page, 'tell 3')
+  await answerWith(page, 'word3')
+  await page.locator('.message.assistant').hover()
+  await page.getByRole('button', { name: 'Another answer, in a fork' }).click()
+  await page.waitForURL((url) => !url.hash.endsWith('/forked'))
+  expect(await answerWith(page, 'word3')).toBe(tale(3))
+  expect(await page.locator('.message').count()).toBe(2)
+  await page.locator('.message.user').hover()
+  await page.getByRole('button', { name: 'Say it differently, in a fork' }).click()
+  await page.getByLabel('Other words').fill('tell 5')
+  const again = page.url()
+  await page.getByRole('button', { name: 'Send in a fork' }).click()
+  await page.waitForURL((url) => url.href !== again)
+  expect(await answerWith(page, 'word5')).toBe(tale(5))
+  expect(await stored('forked')).toEqual(['tell 3', tale(3)])
+  const forks = []
+  for await (const { forkedFrom } of place.fixture.threads.list())
+    if (forkedFrom !== null) forks.push(forkedFrom.threadId)
+  expect(forks).toContain('forked')
+  expect(forks).toHaveLength(2)
 })

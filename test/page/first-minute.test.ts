@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { startDev } from '../dev/dev-process.js'
 import type { Dev } from '../dev/dev-process.js'
-import { initLinked, makeFolder } from '../dev/linked-project.js'
+import { installPacked, makeFolder, run } from '../dev/linked-project.js'
 import { answerWith, keepScreenshot, launchChromium, say } from './place.js'
 
-/** From an empty folder to an agent on a page: the project that `init` writes, `dev` as a person starts it, and a real browser. */
+/** From an empty folder to an agent on a page: the package as npm packs it, the project that `init` writes, `dev` as a person starts it, and a real browser. */
+let command: string
 let place: Awaited<ReturnType<typeof makeFolder>>
 let browser: Browser
 let project: string
@@ -17,6 +18,7 @@ let dev: Dev | undefined
 let page: Page
 beforeAll(async () => {
   place = await makeFolder()
+  command = await installPacked(place.folder)
   browser = await launchChromium()
 })
 afterAll(async () => {
@@ -27,10 +29,12 @@ afterAll(async () => {
 
 const request = () => page.getByRole('region', { name: 'Request: Approve refund?' })
 
-test('the first answer is on the page within a minute of the first command', async () => {
+test('from the packed package, the first answer is on the page within a minute of the first command', async () => {
   const began = Date.now()
-  project = await initLinked(place.folder, 'my-agent')
-  dev = await startDev(project)
+  const { code } = await run(place.folder, [command, 'init', 'my-agent', '--no-install'])
+  expect(code).toBe(0)
+  project = join(place.folder, 'my-agent')
+  dev = await startDev(project, [command, 'dev'])
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
   await page.goto(dev.url.href)
   await page.getByRole('link', { name: 'New thread' }).first().click()
@@ -47,6 +51,8 @@ test('the first answer is on the page within a minute of the first command', asy
 test('a refund with an argument that a person changes, over a deploy of the agents', async () => {
   await say(page, 'refund order A-17, 20 euros')
   await request().waitFor()
+  // Shown by the guide: `npm run screenshots`.
+  await keepScreenshot(page, 'request')
   const file = join(project, 'agents.ts')
   await writeFile(file, (await readFile(file, 'utf8')).replace('are refunded for', 'go back for'))
   await page.getByText('1 deploy').waitFor()

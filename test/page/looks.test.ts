@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openStore } from '../../src/store/open-store.js'
 import { until } from '../support/until.js'
+import { median, underContention } from './contention.js'
 import { HOSTILE } from './hostile.js'
 import { answerWith, keepScreenshot, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'
@@ -71,7 +72,10 @@ test('the error of a provider is for operators only', async () => {
 test('in development the worker can be killed and replaced, and elsewhere there is no such bar', async () => {
   const page = await place.open('#/')
   const orders: string[] = []
-  const status = { worker: { state: 'running', pid: 4711, since: 1, deploys: 0 }, model: 'scripted' }
+  const status = {
+    worker: { state: 'running', pid: 4711, since: 1, deploys: 0, draining: [] },
+    model: 'scripted',
+  }
   // What `everthread dev` answers: its own tests have the real one.
   await page.route('**/dev/*', async (route) => {
     const { pathname } = new URL(route.request().url())
@@ -97,22 +101,27 @@ test('in development the worker can be killed and replaced, and elsewhere there 
   expect(await plain.getByRole('region', { name: 'Development' }).count()).toBe(0)
 })
 
-test('a thread of 10,000 messages opens within a second, and older ones come', async () => {
+test('a thread of 10,000 messages opens within a second, on a busy machine within as many as work takes longer, and older ones come', async () => {
   await place.fixture.create({ id: 'long', agent: 'desk' as 'clerk' })
   await fill('long', 10_000)
   const page = await place.open('#/')
-  const times: number[] = []
-  // Other programs of the machine may take its processor for seconds.
-  while (times.length < 12 && !times.some((took) => took < 1_000)) {
-    await page.goto(`${place.url}/#/`)
-    await page.getByRole('heading', { name: 'Threads' }).waitFor()
-    const began = performance.now()
-    await page.goto(`${place.url}/${threadAddress('long')}`)
-    await page.getByText('message 10000 of many').waitFor()
-    times.push(performance.now() - began)
-  }
-  process.stdout.write(`opened 10,000 messages in ${times.map(Math.round).join(', ')} ms\n`)
-  expect(Math.min(...times)).toBeLessThan(1_000)
+  const { result: times, factor } = await underContention(async () => {
+    const took: number[] = []
+    while (took.length < 3) {
+      await page.goto(`${place.url}/#/`)
+      await page.getByRole('heading', { name: 'Threads' }).waitFor()
+      const began = performance.now()
+      await page.goto(`${place.url}/${threadAddress('long')}`)
+      await page.getByText('message 10000 of many').waitFor()
+      took.push(performance.now() - began)
+    }
+    return took
+  })
+  const bound = 1_000 * factor
+  process.stdout.write(
+    `opened 10,000 messages in ${times.map(Math.round).join(', ')} of ${bound.toFixed(0)} ms\n`,
+  )
+  expect(median(times)).toBeLessThanOrEqual(bound)
   const box = page.getByRole('region', { name: 'Conversation' })
   await box.press('Home')
   await page.getByText('message 9940 of many').waitFor({ state: 'attached' })

@@ -33,6 +33,42 @@ test('an approval with an edited argument runs the call with it', async () => {
   await answerWith(page, 'done')
   expect(await resultIn('edited')).toContain('25 euros are refunded.')
   await card.waitFor({ state: 'detached' })
+  // Both are shown, also once the events of the answer are gone.
+  await page.getByText('changed by a person').waitFor()
+  for (const _ of ['now', 'after a reload']) {
+    await page.locator('.tool-head').first().click()
+    await page.getByLabel('Proposed arguments of refund').getByText('"euros": 40').waitFor()
+    await page.getByLabel('Executed arguments of refund').getByText('"euros": 25').waitFor()
+    await page.reload()
+  }
+})
+
+test('a budget that is raised lets the same run go on', async () => {
+  await place.fixture.create({
+    ...{ id: 'poor', agent: 'desk' as 'clerk', message: 'please look_up' },
+    budgets: { thread: { maxToolCalls: 1, onExceeded: 'ask' } },
+  })
+  const page = await place.open(threadAddress('poor'))
+  await answerWith(page, 'done')
+  await say(page, 'please look_up')
+  const card = page.getByRole('region', { name: 'Request: Raise the budget? maxToolCalls of the thread' })
+  await card.getByText('Used 1 of 1').waitFor()
+  await card.getByLabel('New limit').fill('1')
+  await card.getByRole('button', { name: 'Raise it' }).click()
+  await card.getByRole('alert').waitFor()
+  await card.getByLabel('New limit').fill('3')
+  await card.getByRole('button', { name: 'Raise it' }).click()
+  await card.waitFor({ state: 'detached' })
+  await until('both answers', async () => (await page.getByText('done').count()) === 2)
+  // Its text is there before its run has ended.
+  await expect
+    .poll(async () => place.fixture.threads.get('poor').result())
+    .toMatchObject({ runId: 'run_2', reason: 'stop_on_response' })
+  await page.getByRole('tab', { name: 'Usage' }).click()
+  await page
+    .getByRole('tabpanel')
+    .getByText(/2 \/ 3/)
+    .waitFor()
 })
 
 test('a denial with a reason reaches the agent', async () => {
@@ -47,14 +83,30 @@ test('a denial with a reason reaches the agent', async () => {
   await page.locator('.tool[data-outcome=denied]').waitFor()
 })
 
+/** Streams of events stand still while `window.isHeld` is true. */
+const HOLDS_EVENTS = `{
+  const fetched = window.fetch
+  window.fetch = async (request) => {
+    const response = await fetched(request)
+    if (!request.url.includes('/events')) return response
+    const hold = async (part, controller) => {
+      while (window.isHeld) await new Promise((resolve) => setTimeout(resolve, 50))
+      controller.enqueue(part)
+    }
+    return new Response(response.body.pipeThrough(new TransformStream({ transform: hold })), response)
+  }
+}`
+
 test('two tabs that answer one request: the first decides, the second reads that', async () => {
   const first = await place.openThread('two-tabs')
   const second = await place.open(threadAddress('two-tabs'))
+  await second.addInitScript(HOLDS_EVENTS)
+  await second.reload()
   await say(first, 'please refund')
   const cards = [first, second].map((page) => page.getByRole('region', { name: 'Request: Approve refund?' }))
   await Promise.all(cards.map((card) => card.waitFor()))
-  // Of the second tab nothing comes in, so that its person still sees the request.
-  await second.route('**/requests?*', (route) => route.abort())
+  // To the second tab no event comes any more, so that its person still sees the request.
+  await second.evaluate('void (window.isHeld = true)')
   await first.getByRole('button', { name: 'Approve', exact: true }).click()
   await answerWith(first, 'done')
   await second.getByRole('button', { name: 'Deny' }).click()

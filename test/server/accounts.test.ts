@@ -37,8 +37,10 @@ const WITHOUT_THREAD = [
   'GET /webhooks',
   'GET /webhooks/{webhookId}',
   'PATCH /webhooks/{webhookId}',
+  'POST /ag-ui/{agent}',
   'POST /threads',
   'POST /webhooks',
+  'POST /webhooks/{webhookId}/redeliver',
   'PUT /budgets',
   'PUT /permissions',
 ]

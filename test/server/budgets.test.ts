@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { lockSpending, writeSpending } from '../../src/store/budgets/spending.js'
+import { lockSpendings, writeSpendings } from '../../src/store/budgets/spending.js'
 import { insertRequest } from '../../src/store/calls/requests.js'
 import { ACME, serverFixture } from './server-fixture.js'
 
@@ -54,8 +54,11 @@ describe('budgets of a thread', () => {
       expect.stringContaining('budgets: run: expected maxSteps to be a whole number from 1'),
     ])
     await fixture.store.writeLocked(async (tx) => {
-      const row = await lockSpending(tx, { owner: `tree:${threadId}`, period: 'total', threadId })
-      writeSpending(tx, { ...row, spent: { ...row.spent, cost: 250_000 } })
+      const rows = await lockSpendings(tx, [{ owner: `tree:${threadId}`, period: 'total', threadId }])
+      writeSpendings(
+        tx,
+        rows.map((row) => ({ ...row, spent: { ...row.spent, cost: 250_000 } })),
+      )
     })
     expect((await call(`/threads/${threadId}/budget`, { token: ACME })).body).toEqual({
       budgets: [

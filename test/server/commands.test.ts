@@ -76,8 +76,15 @@ test('a tool is queued, read and of this account alone', async () => {
   })
   const path = `/threads/t/calls/${queued.toolCallId}`
   expect((await call(path, { token: ACME })).body).toEqual({
-    ...{ toolCallId: queued.toolCallId, name: 'researcher', status: 'open', errorCode: null, result: null },
-    ...{ children: ['c'], startedAt: null, finishedAt: null },
+    ...{
+      toolCallId: queued.toolCallId,
+      name: 'researcher',
+      status: 'open',
+      errorCode: null,
+      failure: null,
+      result: null,
+    },
+    ...{ live: null, decision: null, children: ['c'], startedAt: null, finishedAt: null },
   })
   expect(await thread.toolCall(queued.toolCallId)).toMatchObject({ name: 'researcher', children: ['c'] })
   expect(codeOf(await call('/threads/t/calls/none', { token: ACME }))).toEqual([404, 'not_found'])

@@ -13,6 +13,12 @@ test('K-23 an endpoint invokes a tool in place, whose effects are committed with
   })
   expect(result).toEqual([{ status: 'success', result: 'Found here' }, 'here'])
   expect((await fixture.thread.messages()).messages).toEqual([])
+  expect(await fixture.thread.decisions()).toMatchObject([
+    {
+      ...{ toolName: 'look_up', messageId: null, parentCallId: null, decision: 'allowed' },
+      ...{ outcome: 'succeeded', action: { arguments: { what: 'here' }, runtimeOwner: 'local' } },
+    },
+  ])
 })
 
 test('K-23 what needs a model, an agent or a person is refused in words', async () => {

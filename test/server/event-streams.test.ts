@@ -99,7 +99,7 @@ test('a closed tree whose end was seen is 204, and one with an open subagent is 
   expect((await raw(path, { headers: { 'last-event-id': frames.at(-1)?.id ?? '' } })).status).toBe(204)
 })
 
-test('AR-CC.13 AR-CP.19 who comes back gets the snapshot first, then each event behind its cursor', async () => {
+test('AR-CC.13 AR-CP.19 AR-EC.18 who comes back gets the snapshot first, then each event behind its cursor', async () => {
   const { root } = await family()
   await append(root, 'one', 'two')
   const path = `/threads/${root}/events?snapshot=true&follow=false`
@@ -114,7 +114,7 @@ test('AR-CC.13 AR-CP.19 who comes back gets the snapshot first, then each event 
   })
 })
 
-test('AR-ES.12 a cursor that leads nowhere is repaired where a snapshot was asked for, and else refused', async () => {
+test('AR-ES.12 AR-EC.18 a cursor that leads nowhere is repaired where a snapshot was asked for, and else refused', async () => {
   const { root } = await family()
   const path = `/threads/${root}/events?follow=false`
   for (const cursor of ['999', 'damaged']) {

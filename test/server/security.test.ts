@@ -176,7 +176,7 @@ describe('an error', () => {
   ])('that is %s tells its words to nobody', async (_what, thrown, status, code) => {
     const threadId = await server.thread()
     const client = Object.assign(new ThreadClient(), {
-      find: fixture.threads.find.bind(fixture.threads),
+      owner: fixture.threads.owner.bind(fixture.threads),
       get: () => {
         // A bug may throw any value.
         throw thrown as Error
@@ -195,10 +195,9 @@ describe('an error', () => {
 
   test('of Temporal tells no address', async () => {
     const threads = new ThreadClient({ client: await unreachable(), store: fixture.place })
-    const find = fixture.threads.find.bind(fixture.threads)
     const get = () => ({ continue: () => threads.create({ agent: 'support' }) })
     const app = createThreadApp({
-      client: Object.assign(threads, { find, get }) as unknown as ThreadClient,
+      client: Object.assign(threads, { get }) as unknown as ThreadClient,
       tokens: [{ token: OPERATOR }],
       log: () => undefined,
     })
@@ -218,7 +217,7 @@ describe('a server that cannot reach what it needs', () => {
   async function answerOf(thrown: Error, path: string, given: object): Promise<Answer> {
     const fail = (): Promise<never> => Promise.reject(thrown)
     const client = Object.assign(new ThreadClient({ client: await unreachable() }), {
-      find: fixture.threads.find.bind(fixture.threads),
+      owner: fixture.threads.owner.bind(fixture.threads),
       create: fail,
       get: () => ({ send: fail, setEnv: fail, once: () => ({ send: fail }) }),
     }) as unknown as ThreadClient
@@ -286,7 +285,7 @@ describe('a server that cannot reach what it needs', () => {
 })
 
 test('failures are on stderr where no log was given, and nothing else is', async () => {
-  const threads = { find: () => Promise.reject(new Error('the password is 1234')) }
+  const threads = { owner: () => Promise.reject(new Error('the password is 1234')) }
   const app = createThreadApp({ client: threads as never, tokens: [{ token: OPERATOR }] })
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   try {

@@ -11,13 +11,16 @@ const { call, raw, fixture } = server
 
 /** What a token for reading opens, and what one for writing opens besides. Every other operation is closed. */
 const READ = [
+  'joinAgUiRun',
   ...['getThread', 'getSnapshot', 'getTree', 'followEvents', 'waitForResult', 'getUsage', 'getThreadBudget'],
-  ...['listMessages', 'readMessage', 'readToolCall', 'listFiles', 'downloadFile', 'getRequest'],
+  ...['listMessages', 'readMessage', 'readToolCall', 'getRun', 'listFiles', 'downloadFile', 'getRequest'],
   ...['getVariablesRequest', 'getQueue', 'listChildren', 'getArtifacts'],
+  ...['listUIMessages', 'resumeUIMessages'],
 ]
 const WRITE = [
+  'runAgUiThread',
   ...['sendMessage', 'stopThread', 'continueThread', 'removeQueued', 'uploadFile', 'answerRequest'],
-  ...['supplyVariables', 'promoteQueued', 'cancelMessage'],
+  ...['supplyVariables', 'promoteQueued', 'cancelMessage', 'sendUIMessages'],
 ]
 
 async function token(threadId: string, body: object = { access: 'write' }, by = ACME): Promise<string> {

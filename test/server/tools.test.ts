@@ -9,6 +9,7 @@ const server = serverFixture()
 const { call, fixture } = server
 
 test('AR-CP.12 AR-SN.3 the tools of a thread are read over HTTP, by its account and with its permissions', async () => {
+  const unlisted = await server.thread()
   await listWorkerAgents({ registry: policyDesk, store: fixture.store })
   const permissions = { 'orders.*': 'deny', 'agents.keep': 'require_approval' }
   const body = { agent: 'seller', permissions, permissionMode: 'untrusted' }
@@ -29,7 +30,7 @@ test('AR-CP.12 AR-SN.3 the tools of a thread are read over HTTP, by its account 
     { toolName: 'subagent_message', policy: 'ask' },
   ])
   expect(codeOf(await call(path, { token: GLOBEX }))).toEqual([404, 'thread_not_found'])
-  const unknown = await call(`/threads/${await server.thread()}/tools`)
+  const unknown = await call(`/threads/${unlisted}/tools`)
   expect([unknown.status, unknown.body.recordedAt, unknown.body.tools]).toEqual([200, null, []])
   expect(unknown.body.unavailable).toContain('No worker of this store has recorded the agent')
 })

@@ -7,12 +7,12 @@ import { OPERATOR } from './server-fixture.js'
 test("what a request does belongs to its caller's trace", async () => {
   recordSpans(() => undefined)
   const seen: (string | null)[] = []
-  const find = async (): Promise<null> => {
+  const owner = async (): Promise<null> => {
     seen.push(activeTraceparent())
     return null
   }
   const app = createThreadApp({
-    client: { find } as never,
+    client: { owner } as never,
     tokens: [{ token: OPERATOR }],
     log: () => undefined,
   })

@@ -21,6 +21,16 @@ afterEach(() => receiver.close())
 const create = (token: string, body: object = {}) =>
   call('/webhooks', { token, body: { url: URL_OF_HOOK, ...body } })
 
+test('an account has the events of its own webhooks posted again', async () => {
+  const { body: webhook } = await create(ACME)
+  const threadId = await server.thread('acme')
+  const again = (token: string, eventId: string) =>
+    call(`/webhooks/${webhook.id}/redeliver`, { token, body: { eventId } })
+  expect(await again(ACME, `${threadId}:1`)).toMatchObject({ status: 200, body: { id: webhook.id } })
+  expect(codeOf(await again(ACME, `${threadId}:99`))).toEqual([400, 'bad_request'])
+  expect(codeOf(await again(GLOBEX, `${threadId}:1`))).toEqual([404, 'not_found'])
+})
+
 test('an account makes, sees, changes and deletes its own webhooks only', async () => {
   const made = await create(ACME, { types: ['run.*'] })
   expect(made).toMatchObject({ status: 201, body: { account: 'acme', state: 'active', types: ['run.*'] } })

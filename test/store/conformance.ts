@@ -6,6 +6,7 @@ import { boundaryConformance } from './conformance/boundaries.js'
 import { eventConformance } from './conformance/events.js'
 import { fileConformance } from './conformance/files.js'
 import { folderConformance } from './conformance/folders.js'
+import { forkConformance } from './conformance/forks.js'
 import { messageIdConformance } from './conformance/message-ids.js'
 import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
@@ -51,6 +52,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('messages', () => messageConformance(withStore))
   describe('message ids', () => messageIdConformance(withStore))
   describe('message lists', () => messageListConformance(withStore))
+  describe('forks', () => forkConformance(withStore))
   describe('boundaries', () => boundaryConformance(withStore))
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))

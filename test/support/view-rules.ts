@@ -117,15 +117,20 @@ function taskProblems(
   ]
 }
 
+/** Items of the events that come from outside of a step. */
+const OUTSIDE_ITEMS: ReadonlySet<unknown> = new Set(['approval_request', 'input_request', 'warning'])
+
 /** What has the id of a call or step has those that these belong to; a run has a turn as soon as it has taken a message. */
 function nestingProblems(events: readonly AgentRuntimeEvent[]): readonly string[] {
   let started = false
-  return events.flatMap(({ type, stepId, runId, toolCallId, turnId, eventId }) => {
+  return events.flatMap(({ type, stepId, runId, toolCallId, turnId, eventId, payload }) => {
     // A hook of the next drain comes before the run that this begins.
     if (/^run\.(started|completed|failed|cancelled)$/.test(type)) started = false
     if (type === 'turn.started') started = true
     // The report of a subagent, the end of a request, and that of a queued call, or why it is skipped, come from outside of a step.
-    const isFromOutside = /^(subagent\.|action\.|permission\.|message\.ended$|runtime\.warning$)/.test(type)
+    const isItem = type.startsWith('item.') && OUTSIDE_ITEMS.has(payload['kind'])
+    const isFromOutside =
+      isItem || /^(subagent\.|action\.|permission\.|message\.ended$|runtime\.warning$)/.test(type)
     return [
       ...(stepId !== undefined && runId === undefined ? [`${eventId} ${type} has a step and no run`] : []),
       ...(toolCallId !== undefined && stepId === undefined && !isFromOutside

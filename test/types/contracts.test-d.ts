@@ -32,6 +32,7 @@ import type {
 
 test('PL-LC.4 each contract of a run has an exported type, which is the one that the methods use', () => {
   expectTypeOf<ThreadHandle['waitUntilIdle']>().returns.resolves.toEqualTypeOf<RunResult>()
+  expectTypeOf<ThreadHandle['result']>().returns.resolves.toEqualTypeOf<RunResult | null>()
   expectTypeOf<Policy>().parameters.toEqualTypeOf<[action: Action, context: ActionContext]>()
   expectTypeOf<NonNullable<ThreadState['execution']>['abortSignal']>().toEqualTypeOf<AbortSignal>()
   expectTypeOf<ThreadEventOf<'context.resolved'>['payload']>().toExtend<ContextManifest>()

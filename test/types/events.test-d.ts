@@ -49,7 +49,7 @@ test('readers get lists of codes open, and joined fields', () => {
   expectTypeOf<ThreadEventOf<'message.deleted'>['payload']>().toEqualTypeOf<Readonly<Record<string, never>>>()
 })
 
-test('readers get every type of the event table, and the streamed text', () => {
-  type Streamed = 'model.delta' | 'reasoning.delta'
+test('readers get every type of the event table, and what is seen while it happens', () => {
+  type Streamed = 'model.delta' | 'reasoning.delta' | 'tool.output' | 'tool.progress'
   expectTypeOf<keyof EventPayloads | Streamed>().toEqualTypeOf<ThreadEvent['type']>()
 })

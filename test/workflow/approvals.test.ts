@@ -60,6 +60,30 @@ threeRuns((desk) => {
     expect(result?.content).toContain(marked('Too expensive'))
   })
 
+  test('lists say that a thread waits for a person, as its snapshot does, and what it began with', async () => {
+    const { thread } = await desk.start({
+      agent: 'manager',
+      chat: [{ toolCalls: [guarded] }, { text: marked('Done') }],
+    })
+    expect((await thread.waitUntilIdle()).status).toBe('waiting_permission')
+    const { threads } = desk.env
+    const listed = async (status: string) => {
+      const found = await threads.page({ root: thread.threadId, status })
+      const { counts } = await threads.counts({ root: thread.threadId, status })
+      expect(counts).toEqual(found.threads.length === 0 ? {} : { [status]: 1 })
+      return found.threads
+    }
+    const { messages } = await thread.messages()
+    const opening = messages[0]?.content
+    expect(await listed('waiting_permission')).toMatchObject([{ status: 'waiting_permission', opening }])
+    expect([await listed('running'), await listed('waiting_input')]).toEqual([[], []])
+    expect(await threads.find(thread.threadId)).toMatchObject({ status: 'waiting_permission', title: null })
+    await thread.respond((await requestOf(thread)).id, { approved: true })
+    await thread.waitUntilIdle()
+    expect(await listed('waiting_permission')).toEqual([])
+    expect(await listed('idle')).toMatchObject([{ status: 'idle', opening }])
+  })
+
   test('AR-CP.8 PL-AP.2 the same answer again is fine, another one is refused', async () => {
     const { thread } = await desk.start({
       agent: 'manager',

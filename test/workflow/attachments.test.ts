@@ -72,9 +72,9 @@ familyRuns((families) => {
       },
       tools: {
         plan: writes('/plans/deep/plan.txt', BRIEF),
-        search: async (state) => {
+        search: async (state, _args, call) => {
           seen.push(await state.readFile('/plans/deep/plan.txt'))
-          return writes('/own/report.txt', REPORT)(state, {}, { id: '', attempt: 1, idempotencyKey: '' })
+          return writes('/own/report.txt', REPORT)(state, {}, call)
         },
       },
     })

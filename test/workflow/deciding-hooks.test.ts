@@ -270,8 +270,11 @@ threeModes(
         [{ decision: 'deny' }, first],
       ])
       expect(await thread.decisions()).toMatchObject([
-        { toolName: 'delegate', decision: 'allowed' },
-        { toolName: 'refund', decision: 'denied', hook: 'guard' },
+        { toolName: 'delegate', decision: 'allowed', parentCallId: null },
+        ...['refund', 'draft'].map((toolName) => ({
+          ...{ toolName, decision: 'denied', hook: 'guard', messageId: null, parentCallId: first },
+        })),
+        { toolName: 'refund', decision: 'denied', hook: 'guard', parentCallId: null },
       ])
     })
 

@@ -2,11 +2,14 @@ import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { agent, defineTool } from '../../src/index.js'
+import { createThreadApp } from '../../src/server/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer, ScriptedRequest } from '../../src/testing/index.js'
 import { marked } from '../support/marker.js'
 import { factsOf, toolResults, transcript } from '../support/thread-facts.js'
 import { threeModes } from '../support/three-modes.js'
+
+const TOKEN = 'token-of-an-operator'
 
 /** What each agent says next. */
 let says: Record<string, ScriptedAnswer[]> = {}
@@ -55,6 +58,41 @@ threeModes({ agents: [boss, clerk, writer], models: model }, (modes) => {
       schema: { type: 'object', required: ['order', 'euros'], additionalProperties: false },
     })
     expect(requests()[0]?.system).toBe('You read.')
+  })
+
+  test('each run keeps its output for every reader: by id, over HTTP, and in the session', async () => {
+    says = { clerk: [right, wrong, wrong, wrong, wrong, { text: JSON.stringify({ ...bill, euros: 5 }) }] }
+    const thread = await start('clerk')
+    await thread.waitUntilIdle()
+    for (const words of ['Again?', 'And now?']) {
+      await thread.send(marked(words))
+      await thread.waitUntilIdle()
+    }
+    const expected = [{ ...bill, note: 'none' }, null, { ...bill, euros: 5, note: 'none' }]
+    const results = await Promise.all(['run_1', 'run_2', 'run_3'].map((id) => thread.result(id)))
+    expect(results.map((result) => result?.output)).toEqual(expected)
+    expect(results.map((result) => result?.reason)).toEqual([
+      ...['stop_on_response', 'output_invalid', 'stop_on_response'],
+    ])
+    expect(await thread.result()).toEqual(results[2])
+    expect(await thread.result(`${thread.threadId}:run_1`)).toEqual(results[0])
+    expect([await thread.result('run_4'), await thread.result('x')]).toEqual([null, null])
+    const app = createThreadApp({ client: modes.env.threads, tokens: [{ token: TOKEN }] })
+    const get = async (path: string): Promise<{ readonly status: number; readonly body: unknown }> => {
+      const headers = { authorization: `Bearer ${TOKEN}` }
+      const response = await app.request(path, { headers })
+      return { status: response.status, body: await response.json() }
+    }
+    const path = `/threads/${thread.threadId}`
+    expect(await get(`${path}/runs/run_1`)).toEqual({ status: 200, body: results[0] })
+    expect(await get(`${path}/result`)).toMatchObject({ body: { idle: true, result: results[2] } })
+    expect(await get(`/sessions/${thread.threadId}`)).toMatchObject({
+      body: { lastRun: { runId: 'run_3', output: expected[2] } },
+    })
+    expect(await get(`${path}/runs/run_4`)).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found' } },
+    })
   })
 
   test('one that does not fit is asked for again with the problem, unseen by people', async () => {

@@ -41,7 +41,8 @@ threeRuns((desk) => {
     await expect(thread.removeQueued(messageId)).rejects.toMatchObject(delivered)
     const unknown = { code: 'not_queued', delivered: false }
     await expect(thread.removeQueued('nothing')).rejects.toMatchObject(unknown)
-    await expect(thread.removeQueued('everthread:item:9')).rejects.toMatchObject(unknown)
+    for (const handle of [thread, thread.once('key'), thread.once('key')])
+      await expect(handle.removeQueued('everthread:item:9')).rejects.toMatchObject(unknown)
     await thread.terminate()
     await expect(thread.removeQueued('x')).rejects.toMatchObject({ code: 'thread_terminated' })
   })

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { defineAgent, defineHook, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import type { ActionContext, HookPoints, Policy, RunContext, ThreadState } from '../../src/index.js'
 import { runContext } from '../../src/server/thread-schemas.js'
+import type { TaskEvent } from '../../src/views/protolink.js'
 import { createFamilyScripts } from '../support/family-scripts.js'
 import { createGate } from '../support/gate.js'
 import { approve, calls, done, order } from '../support/kinds-replies.js'
@@ -226,9 +227,49 @@ threeModes(
         expect(await thread.runContext(none)).toBeNull()
     })
 
-    test('a run that was stopped is canceled', async () => {
-      const began = createGate()
+    test('PL-RC.1 PL-RC.3 each run and call of a subagent has a context though only an id was given, and each task of the view carries it as one object', async () => {
+      const seen: RunContext[] = []
       inTool = async (state) => {
+        if (state.execution !== null) seen.push(await state.execution.runContext())
+      }
+      const { thread } = await start({}, calls(order('refund')), calls(order('lead')))
+      const child = await childOf(thread.threadId)
+      const threads = [thread, child, await childOf(child.threadId)]
+      const ids = threads.map(({ threadId }) => `${threadId}:run_1`)
+      // The default runtime made one for the run, and for the calls of a subagent and of its own.
+      expect(seen.map(({ runId, sessionId }) => [runId, sessionId])).toEqual(
+        ids.map((id) => [id, thread.threadId]),
+      )
+      expect(JSON.parse(JSON.stringify(seen))).toStrictEqual(seen)
+      for (const [index, one] of threads.entries()) {
+        // Streamed: each event has it from the first one on, with the id of the session that was given as that of the thread.
+        const events: TaskEvent[] = []
+        for await (const { event } of one.view('pl_task', { follow: false })) events.push(event)
+        const contexts = events.map((event) =>
+          event.kind === 'status-update'
+            ? (event.task?.metadata.run_context ?? event.context)
+            : event.context,
+        )
+        expect(contexts.every((context) => context?.session_id === thread.threadId)).toBe(true)
+        const tasks = events.flatMap((event) =>
+          event.kind === 'status-update' && event.task !== undefined ? [event.task] : [],
+        )
+        expect(tasks.length).toBeGreaterThan(0)
+        for (const task of tasks) {
+          // In place of single keys there is one object, which survives a round trip.
+          expect(Object.keys(task.metadata)).toEqual(['run_context'])
+          expect(task.metadata.run_context).toMatchObject({ run_id: ids[index], trace_id: null })
+          expect(JSON.parse(JSON.stringify(task))).toStrictEqual(task)
+        }
+      }
+      inTool = async () => undefined
+    })
+
+    test('PL-CX.1 what is cancelled is a state, a context, a signal of the process and an entry of the active ones: four things, and what is serialized holds no signal', async () => {
+      const began = createGate()
+      let signal: AbortSignal | undefined
+      inTool = async (state) => {
+        signal = state.execution?.abortSignal
         began.open()
         await new Promise((resolve) => state.execution?.abortSignal.addEventListener('abort', resolve))
       }
@@ -239,12 +280,22 @@ threeModes(
           refund: async (state) => (await inTool(state), { status: 'success', result: marked('Paid') }),
         },
       })
-      const thread = await mode.env.threads.create({ agent: 'desk', id, message: marked('Hello') })
+      const message = { id: `${id}-m`, content: marked('Hello') }
+      const thread = await mode.env.threads.create({ agent: 'desk', id, message })
       await began.passed
-      expect((await thread.runContext())?.canceled).toBe(false)
-      await thread.stop()
+      const active = async () => (await mode.env.threads.sessions.get(id))?.activeThreads
+      const [before, snapshot] = [await thread.runContext(), await thread.snapshot()]
+      expect([before?.canceled, signal?.aborted, await active()]).toEqual([false, false, [id]])
+      expect(signal).toBeInstanceOf(AbortSignal)
+      await thread.cancel(message.id)
       await thread.waitUntilIdle()
-      expect((await thread.runContext())?.canceled).toBe(true)
+      const after = await thread.runContext()
+      expect([after?.canceled, signal?.aborted, await active()]).toEqual([true, true, []])
+      const taken = await thread.message(message.id)
+      expect(taken?.end).toMatchObject({ kind: 'delivered', runId: 'run_1' })
+      expect((await factsOf(thread)).at(-1)).toMatchObject({ type: 'run.cancelled', runId: 'run_1' })
+      for (const serialized of [before, after, snapshot, await thread.snapshot(), await factsOf(thread)])
+        expect(JSON.parse(JSON.stringify(serialized))).toStrictEqual(serialized)
       inTool = async () => undefined
     })
 

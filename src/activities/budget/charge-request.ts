@@ -2,7 +2,7 @@
  * The charge of a request to a model.
  * Owns: what such a request needs, the bound of its answer and the line about what is left, and the end of its charge where no other
  * call of the run follows.
- * Does not own: the charge itself (`charge.ts`), and what is committed where a request does not fit (`no-budget.ts`).
+ * Does not own: the statements of the charge (`charge.ts`), and what is committed where a request does not fit (`no-budget.ts`).
  */
 import type { ModelContent } from '../../definitions/plan/plan-content.js'
 import { withPermittedThinking } from '../../model/context/provider-options.js'
@@ -18,9 +18,12 @@ import type { ActivityDependencies } from '../activity.js'
 import { readScheduledTime } from '../temporal-activity.js'
 import type { ModelStep } from '../turn/model-step.js'
 import { pricesOf } from '../turn/request-log.js'
-import { endChargeOf } from '../../store/budgets/charges.js'
-import { chargeCall } from './charge.js'
-import type { OverBudget } from './charge.js'
+import { endChargeOf, endOldCharges } from '../../store/budgets/charges.js'
+import type { DefinedBudgets } from '../../store/budgets/subjects.js'
+import type { Store, Writer } from '../../store/store.js'
+import { deferTransaction, Unforeseen } from '../sequence.js'
+import { charge } from './charge.js'
+import type { ChargedCall, OverBudget } from './charge.js'
 import { takeAnswer } from './over-budget.js'
 
 /** A request that does not fit into a budget: now, or at all. */
@@ -43,23 +46,28 @@ interface Requesting {
   readonly tokens: number
   /** Whether the store has budgets for the thread. */
   readonly hasBudgets: boolean
+  /** Notes it in the log of its operation. */
+  readonly begin: (store: Store) => Promise<void>
 }
 
 /** The steps whose requests were charged in this activity. */
 const charged = new WeakSet<ModelStep>()
 
 /**
- * Charges the next request of a step. Returns the request as it may be sent: with a bound of its answer, and with a line about what is left.
- * Without a budget it does nothing.
+ * Charges the next request of a step, and begins it. Returns the request as it may be sent: with a bound of its answer, and with a line
+ * about what is left. Without a budget it only begins it.
  * @throws NoBudget
  */
 export async function chargeRequest(
-  { store, budgets: worker }: ActivityDependencies,
-  { step, model, options, tokens, hasBudgets }: Requesting,
+  { store, budgets: worker }: Pick<ActivityDependencies, 'store' | 'budgets'>,
+  { step, model, options, tokens, hasBudgets, begin }: Requesting,
 ): Promise<ModelRequest> {
   const { input, operation, content, log, scope, now } = step
   const { budget: agent } = content
-  if (!hasBudgets && worker === undefined && agent === undefined) return options
+  if (!hasBudgets && worker === undefined && agent === undefined) {
+    await begin(store)
+    return options
+  }
   const { threadId, run, frame } = input
   const taken = log.isFresh ? await takeAnswer(store, { threadId, now, scope, ...answerOf(step) }) : null
   if (taken?.denied != null) throw new NoBudget(taken.denied)
@@ -72,7 +80,7 @@ export async function chargeRequest(
     now,
     scope,
   }
-  const outcome = await chargeCall(store, call, { worker, agent })
+  const outcome = await chargeAndBegin(store, { call, defined: { worker, agent }, begin })
   if (outcome.kind !== 'charged') throw new NoBudget(outcome.kind === 'over' ? outcome.over : null)
   charged.add(step)
   return within(options, outcome)
@@ -81,6 +89,49 @@ export async function chargeRequest(
 /** The answer for which the call waited, which is taken with its first request. */
 function answerOf({ input: { response }, operation: { id, attempt } }: ModelStep) {
   return { response, operation: attempt > 1 ? id : null }
+}
+
+interface ChargedBeginning {
+  readonly call: ChargedCall
+  readonly defined: DefinedBudgets
+  /** Its first write begins the call. */
+  readonly begin: (store: Store) => Promise<unknown>
+}
+
+type Charged = Awaited<ReturnType<typeof charge>>
+
+/**
+ * Charges a call to the budgets of its thread, and begins it if it fits: where the store locks no rows, in the same transaction.
+ * @throws `Operation.Stale` for an attempt that was given up
+ */
+export async function chargeAndBegin(store: Store, beginning: ChargedBeginning): Promise<Charged> {
+  const attempt = (): Promise<Charged> =>
+    store.locksRows ? chargeThenBegin(store, beginning) : chargeWithBeginning(store, beginning)
+  const outcome = await attempt()
+  if (outcome.kind !== 'waits' || (await endOldCharges(store, beginning.call)) === 0) return outcome
+  return attempt()
+}
+
+async function chargeThenBegin(store: Store, { call, defined, begin }: ChargedBeginning): Promise<Charged> {
+  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
+  if (outcome.kind === 'charged') await begin(store)
+  return outcome
+}
+
+async function chargeWithBeginning(
+  store: Store,
+  { call, defined, begin }: ChargedBeginning,
+): Promise<Charged> {
+  let outcome: Charged | null = null
+  const work = async (tx: Writer): Promise<Charged> => (outcome = await charge(tx, call, defined))
+  try {
+    await begin(deferTransaction(store, { work, isForeseen: ({ kind }) => kind === 'charged' }))
+  } catch (error) {
+    // The store that was given may have a deferred transaction of its own.
+    if (!(error instanceof Unforeseen) || error.result !== outcome) throw error
+  }
+  if (outcome === null) throw new Error('Expected a call that begins with a write, got one without.')
+  return outcome
 }
 
 type Asking = Pick<Requesting, 'model' | 'options' | 'tokens'> & { readonly isStep: boolean }
@@ -152,7 +203,7 @@ function withBound(options: ModelRequest, most: number): ModelRequest {
 /** It follows all else, for it changes with each request, and what comes before it does not (T12). */
 function within(
   options: ModelRequest,
-  { maxOutputTokens, told }: Extract<Awaited<ReturnType<typeof chargeCall>>, { readonly kind: 'charged' }>,
+  { maxOutputTokens, told }: Extract<Charged, { readonly kind: 'charged' }>,
 ): ModelRequest {
   const line =
     told === null

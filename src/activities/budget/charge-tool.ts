@@ -9,13 +9,15 @@ import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { EndAnswer, PendingAnswer, RequestResponse, WaitAnswer } from '../../protocol/activities.js'
 import { readSubjects } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
+import type { Writer } from '../../store/store.js'
+import type { Micros } from '../../protocol/time.js'
 import type { ActivityDependencies } from '../activity.js'
 import { unstoredFacts } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { readScheduledTime } from '../temporal-activity.js'
-import { chargeCall, foundToolLimits } from './charge.js'
-import type { OverBudget } from './charge.js'
+import { charge, foundToolLimits } from './charge.js'
+import type { ChargedCall, OverBudget } from './charge.js'
 import { stopAtBudget, takeAnswer } from './over-budget.js'
 
 /** What a call needs to be charged. */
@@ -30,6 +32,9 @@ export function limitsTools({ dependencies: { budgets = {} }, content: { budget 
   return limitTools(limitsOf([run, thread, tree, budget]))
 }
 
+/** The answer of an activity whose call must not begin now. */
+type HeldBack = EndAnswer | PendingAnswer | WaitAnswer
+
 /**
  * Charges a call. Returns the answer of its activity if it must not begin now; null: it may. Calls that code or a client has queued are
  * not charged.
@@ -38,30 +43,47 @@ export async function chargeTool(
   { dependencies, content }: ChargedTool,
   input: HeldInput,
   response: RequestResponse | null,
-): Promise<EndAnswer | PendingAnswer | WaitAnswer | null> {
+): Promise<HeldBack | null> {
   const { store, budgets: worker } = dependencies
-  const { threadId, run, callId } = input
+  const { threadId, run } = input
   const defined = { worker, agent: content.budget }
   if (foundToolLimits(threadId) !== true) {
     const { subjects } = await store.read((db) => readSubjects(db, { threadId, run }, defined))
     if (!limitTools(subjects.flatMap(({ limits }) => limits))) return null
   }
-  const now = microseconds(input)
-  const scope = callScope(input)
-  const taken = await takeAnswer(store, { threadId, now, scope, response, operation: null })
-  const stop = (over: OverBudget): Promise<EndAnswer | PendingAnswer | WaitAnswer> =>
-    store.write(async (tx) => {
-      const call = { threadId, run, operation: callId, callId, scope, now }
-      const { answer, events } = await stopAtBudget(tx, call, over)
-      await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...events], now })
-      return answer
-    })
+  const place = { threadId, now: microseconds(input), scope: callScope(input) }
+  const taken = await takeAnswer(store, { ...place, response, operation: null })
+  const stop = (over: OverBudget): Promise<HeldBack> => store.write((tx) => stopCall(tx, input, over))
   if (taken?.denied != null) return stop(taken.denied)
-  const call = {
-    ...{ threadId, run, operation: callId, number: 0, need: { kind: 'tool' } as const },
-    ...{ waitedSince: taken?.waitedSince, scheduledAt: readScheduledTime(), now, scope },
-  }
-  const outcome = await chargeCall(store, call, defined)
+  const call = chargedCall(input, taken?.waitedSince)
+  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
   // It holds nothing, and never waits for what others hold.
   return outcome.kind === 'over' ? stop(outcome.over) : null
+}
+
+/** The same, of a call that has waited for nobody, in the transaction that begins it: where the store locks no rows. */
+export async function chargeToolWithin(
+  tx: Writer,
+  { dependencies: { budgets: worker }, content: { budget: agent } }: ChargedTool,
+  input: HeldInput,
+): Promise<HeldBack | null> {
+  const outcome = await charge(tx, chargedCall(input, undefined), { worker, agent })
+  return outcome.kind === 'over' ? stopCall(tx, input, outcome.over) : null
+}
+
+function chargedCall(input: HeldInput, waitedSince: Micros | undefined): ChargedCall {
+  const { threadId, run, callId: operation } = input
+  return {
+    ...{ threadId, run, operation, number: 0, need: { kind: 'tool' }, waitedSince },
+    ...{ scheduledAt: readScheduledTime(), now: microseconds(input), scope: callScope(input) },
+  }
+}
+
+async function stopCall(tx: Writer, input: HeldInput, over: OverBudget): Promise<HeldBack> {
+  const { threadId, run, callId } = input
+  const now = microseconds(input)
+  const call = { threadId, run, operation: callId, callId, scope: callScope(input), now }
+  const { answer, events } = await stopAtBudget(tx, call, over)
+  await appendEvents(tx, { threadId, events: [...(await unstoredFacts(tx, input)), ...events], now })
+  return answer
 }

@@ -1,10 +1,11 @@
 /**
  * The charge of a call: what it takes from the budgets of its thread, before it begins.
- * Owns: the transaction that ends the charge of the thread's call before, judges this one, and writes its own; warnings.
+ * Owns: the statements that end the charge of the thread's call before, judge this one, and write its own; warnings.
  * Does not own: the judgement (`policy/budget-judgement.ts`), the rows (`store/budgets`), and what follows where a call does not fit
  * (`over-budget.ts`).
  * Invariants:
- * - It is a short transaction of its own, never part of one of the thread: rows of an account or a tree would make those conflict.
+ * - Where the store locks rows, it is a short transaction of its own, never part of one of the thread: rows of an account or a tree would
+ *   make those conflict. Elsewhere it is part of the transaction that begins the call.
  * - The same call is charged once, however often it is attempted; an attempt that was given up charges nothing.
  */
 import { NOTHING_HELD, judgeBudgets, limitTools, nearLimits, usedOf } from '../../policy/budget-judgement.js'
@@ -18,7 +19,6 @@ import type { EventScope } from '../../protocol/events.js'
 import { toMillis } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import {
-  endOldCharges,
   findCharge,
   lockCharge,
   NO_CHARGE,
@@ -28,9 +28,9 @@ import {
   usedBy,
 } from '../../store/budgets/charges.js'
 import type { Charge, LoggedRequest } from '../../store/budgets/charges.js'
-import { lockSpending, writeSpending } from '../../store/budgets/spending.js'
+import { lockSpendings, writeSpendings } from '../../store/budgets/spending.js'
 import type { Spending } from '../../store/budgets/spending.js'
-import { readSubjects } from '../../store/budgets/subjects.js'
+import { readChargedSubjects } from '../../store/budgets/subjects.js'
 import type { BudgetSubject, DefinedBudgets } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -93,14 +93,6 @@ export function mayHold(threadId: string): boolean {
   return charged.has(threadId)
 }
 
-/** Charges a call to the budgets of its thread. @throws `Operation.Stale` for an attempt that was given up */
-export async function chargeCall(store: Store, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
-  if (charged.size >= MOST_KEPT) charged.clear()
-  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
-  if (outcome.kind !== 'waits' || (await endOldCharges(store, call)) === 0) return outcome
-  return store.writeLocked((tx) => charge(tx, call, defined))
-}
-
 type BesideCall = Pick<ChargedCall, 'threadId' | 'run' | 'need' | 'now' | 'scope'>
 
 /** Counts a request beside the call that the thread has in flight; it holds nothing. Returns the limit that it does not fit into. */
@@ -110,7 +102,7 @@ export async function chargeBeside(
   defined: DefinedBudgets,
 ): Promise<Exceeded | null> {
   return store.writeLocked(async (tx) => {
-    const { subjects } = await readSubjects(tx, call, defined)
+    const { subjects } = await readChargedSubjects(tx, call, defined)
     const rows = await lockRows(tx, { call, subjects, known: null, runtime: 0 })
     const judgement = judgeBudgets(
       call.need,
@@ -134,15 +126,21 @@ export async function addUsed(
   defined: DefinedBudgets,
 ): Promise<void> {
   await store.writeLocked(async (tx) => {
-    const { subjects } = await readSubjects(tx, run, defined)
-    for (const key of subjects) writeSpending(tx, settled(await lockSpending(tx, key), NOTHING_HELD, used))
+    const { subjects } = await readChargedSubjects(tx, run, defined)
+    const rows = await lockSpendings(tx, subjects)
+    writeSpendings(
+      tx,
+      rows.map((row) => settled(row, NOTHING_HELD, used)),
+    )
   })
 }
 
-async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
+/** The charge of a call, in the transaction of its caller. */
+export async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
   const { threadId, run, operation, number, scheduledAt, need: asked } = call
-  const budgets = await readSubjects(tx, { threadId, run }, defined)
+  const budgets = await readChargedSubjects(tx, { threadId, run }, defined)
   const { subjects } = budgets
+  if (charged.size >= MOST_KEPT) charged.clear()
   charged.set(
     threadId,
     subjects.some(({ limits }) => limitTools(limits)),
@@ -204,7 +202,7 @@ async function countTool(tx: Writer, call: ChargedCall, budgets: BudgetsOfRun): 
   return outcomeOf(judgement, { ...budgets, accounts, rows })
 }
 
-type BudgetsOfRun = Awaited<ReturnType<typeof readSubjects>>
+type BudgetsOfRun = Awaited<ReturnType<typeof readChargedSubjects>>
 
 interface Taken {
   readonly subjects: readonly BudgetSubject[]
@@ -229,7 +227,7 @@ async function writeRows(
     warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, scope)))
     rows.set(keyOf(subject), { ...current, warned: warned.names, limits: limitsIn(subject, row) })
   }
-  for (const row of rows.values()) writeSpending(tx, row)
+  writeSpendings(tx, [...rows.values()])
   if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now })
 }
 
@@ -263,11 +261,13 @@ function outcomeOf(
 /** The charge of a request that was taken back. */
 const NOT_CHARGED = '(none)'
 
+type Locked = NonNullable<Awaited<ReturnType<typeof lockCharge>>>
+
 interface Locking {
   readonly call: BesideCall & Partial<ChargedCall>
   readonly subjects: readonly BudgetSubject[]
   /** The charge that is to end; null: none. */
-  readonly known: Charge | null
+  readonly known: Locked | null
   /** It is of this very request, which was not sent: a provider wanted a pause, or the attempt died. It is taken back whole. */
   readonly isUnsent?: boolean
   /** Milliseconds of work since the last charge. */
@@ -285,29 +285,28 @@ async function lockRows(
   const rows = new Map<string, Spending>()
   const threads = new Map(subjects.map((subject) => [keyOf(subject), subject.threadId]))
   const keys = new Map([...subjects, ...(known?.owners ?? [])].map((key) => [keyOf(key), key]))
-  const used = known === null || isUnsent ? NOTHING_HELD : await usedByKnown(tx, call, known)
+  const used = known === null || isUnsent ? NOTHING_HELD : usedByKnown(call, known)
   const taken = isUnsent ? takenBack(call) : NOTHING
-  for (const key of [...keys.values()].toSorted(inLockOrder)) {
-    const { owner, period } = key
-    const row = await lockSpending(tx, { owner, period, threadId: threads.get(keyOf(key)) ?? null })
-    const charged = known?.owners.find((one) => keyOf(one) === keyOf(key))
+  const ordered = [...keys].toSorted(([, one], [, other]) => inLockOrder(one, other))
+  const locked = await lockSpendings(
+    tx,
+    ordered.map(([name, { owner, period }]) => ({ owner, period, threadId: threads.get(name) ?? null })),
+  )
+  for (const row of locked) {
+    const name = keyOf(row)
+    const charged = known?.owners.find((one) => keyOf(one) === name)
     const isOfPeriod = charged !== undefined && charged.beganAt === row.beganAt
     const ended = known !== null && isOfPeriod ? settled(row, known.held, used) : row
     const current = isOfPeriod ? { ...ended, spent: addSpent(ended.spent, taken) } : ended
-    const isSubject = threads.has(keyOf(key))
-    const spent = { ...current.spent, runtime: current.spent.runtime + (isSubject ? runtime : 0) }
-    rows.set(keyOf(key), { ...current, spent })
+    const spent = { ...current.spent, runtime: current.spent.runtime + (threads.has(name) ? runtime : 0) }
+    rows.set(name, { ...current, spent })
   }
   return rows
 }
 
-async function usedByKnown(
-  tx: Writer,
-  { operation, previous }: Partial<ChargedCall>,
-  known: Charge,
-): Promise<Held> {
+function usedByKnown({ operation, previous }: Partial<ChargedCall>, known: Locked): Held {
   if (known.held === NOTHING_HELD) return NOTHING_HELD
-  return known.operation === operation ? usedBy(previous, known) : usageOfCharge(tx, known)
+  return known.operation === operation ? usedBy(previous, known) : usageOfCharge(known)
 }
 
 /** Milliseconds of work since the last charge of the same run. */

@@ -101,6 +101,8 @@ const SUBJECTS: Readonly<Record<HookPoint, readonly [name: string, id: keyof Eve
   after_system_message: ['system', 'stepId'],
   filter_messages: ['messages', 'stepId'],
   prefilter_llm_history: ['request', 'stepId'],
+  before_compaction: ['compaction', 'stepId'],
+  after_compaction: ['summary', 'stepId'],
   before_create_message: ['message', 'messageId'],
   after_create_message: ['message', 'messageId'],
   before_update_message: ['message', 'messageId'],

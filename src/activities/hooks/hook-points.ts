@@ -10,6 +10,7 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 
 import type { HookedCall } from '../../definitions/hook.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
+import { LIMITS } from '../../protocol/limits.js'
 import type { Side } from '../../protocol/plan.js'
 import type { TranscriptMessage } from '../../store/messages/transcript.js'
 import { findOperation, insertOperation } from '../../store/operations.js'
@@ -80,6 +81,41 @@ export function requestHooks(
       return value
     },
   }
+}
+
+/** The hooks around a compaction. They do not change stored rows. */
+interface CompactionHooks {
+  /** What the summary must keep; null: nothing in particular. */
+  before(leaves: readonly TranscriptMessage[]): Promise<string | null>
+  after(summary: string | null): Promise<string | null>
+}
+
+export function compactionHooks(batch: HookBatch): CompactionHooks {
+  return {
+    async before(leaves) {
+      const { value } = await batch.run<'before_compaction', string | null>('before_compaction', null, {
+        interruptible: true,
+        call: (execute, state) => execute(state, structuredClone(leaves)),
+        accept: (answer) => acceptBounded(answer, { characters: LIMITS.compactionFocus }),
+      })
+      return value
+    },
+    async after(summary) {
+      const { value } = await batch.run<'after_compaction', string | null>('after_compaction', summary, {
+        interruptible: true,
+        call: (execute, state, current) => execute(state, current),
+        accept: (answer) => acceptBounded(answer, { characters: LIMITS.summaryBytes }),
+      })
+      return value
+    },
+  }
+}
+
+function acceptBounded(answer: unknown, { characters }: { readonly characters: number }): string | undefined {
+  const text = acceptText(answer)
+  if (text !== undefined && Buffer.byteLength(text) > characters)
+    throw new InvalidAnswer(`Expected a text of at most ${characters} bytes, got ${Buffer.byteLength(text)}.`)
+  return text
 }
 
 function acceptText(answer: unknown): string | undefined {

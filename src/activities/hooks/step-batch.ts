@@ -68,6 +68,7 @@ async function openState(
     content,
     execution: {
       flowId: runIdOf(run),
+      stepId: stepIdOf(run, step),
       currentSide: side,
       promptPath,
       stepCount: step,

@@ -15,7 +15,7 @@
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ExecutionState, QueuedMessage, ThreadState } from '../../definitions/thread-state.js'
 import type { CallInput } from '../../protocol/activities.js'
-import { runIdOf } from '../../protocol/ids.js'
+import { runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Plan } from '../../protocol/plan.js'
@@ -193,6 +193,7 @@ export function openCallState(
     ...(messageHooks === undefined ? {} : { messageHooks }),
     execution: {
       flowId: runIdOf(run),
+      stepId: stepIdOf(run, step),
       currentSide: side,
       promptPath: path,
       stepCount: step,

@@ -17,11 +17,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { ThreadState } from '../../definitions/thread-state.js'
-import { ThreadConflictError, ThreadNotFoundError, ThreadTerminatedError } from '../../protocol/errors.js'
+import { ThreadNotFoundError } from '../../protocol/errors.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
-import type { Reader } from '../../store/store.js'
-import { isArchived } from '../../store/threads/sessions.js'
-import { findThread } from '../../store/threads/threads.js'
+import { requireOpenThread } from '../../store/threads/open-threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { createRedactor } from '../variables/redactor.js'
 import type { Redactor } from '../variables/redactor.js'
@@ -78,7 +76,7 @@ export async function openEndpointState(options: EndpointStateOptions): Promise<
     },
     async write(work) {
       // Checked before the work, which may be a tool in place (E2).
-      await options.dependencies.store.read((db) => assertOpen(db, options.threadId))
+      await options.dependencies.store.read((db) => requireOpenThread(db, options.threadId))
       const opened = await open(options, redactor)
       const result = await work(opened.state)
       await commit(options, { opened, gate: commits })
@@ -162,20 +160,10 @@ async function commit(
   const { operations } = await dependencies.store.write(async (tx) => {
     // The endpoint may have ended while the transaction waited for its turn (E4).
     gate.assertOpen()
-    await assertOpen(tx, threadId)
+    await requireOpenThread(tx, threadId)
     return opened.commit(tx)
   })
   for (const operation of operations) await sendSignal(operation)
-}
-
-/** The thread's row is the authority (T8). */
-async function assertOpen(db: Reader, threadId: string): Promise<void> {
-  const thread = await findThread(db, threadId)
-  if (thread === null) throw new ThreadNotFoundError(threadId)
-  if (thread.closed_at !== null || thread.terminate_requested_at !== null)
-    throw new ThreadTerminatedError(threadId, thread.closed_at === null ? 'terminated' : thread.status)
-  const problem = 'Expected a thread of a session that is not archived, got one that is: unarchive it first.'
-  if (await isArchived(db, thread)) throw new ThreadConflictError(threadId, { problem })
 }
 
 /** Finds the target thread, starting from the endpoint's own thread; null if there is none. */

@@ -21,6 +21,7 @@ import type { SubagentRegistryEntry } from '../../protocol/status.js'
 import type { Reader, Writer } from '../../store/store.js'
 import { listResumableChildren } from '../../store/threads/thread-tree.js'
 import { findChild } from '../../store/threads/children.js'
+import { isOpen } from '../../store/threads/open-threads.js'
 import { findThread, requestTermination } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import type { ActivityDependencies } from '../activity.js'
@@ -111,7 +112,7 @@ export function createRelatives({ own, ...options }: RelativesOptions): Relative
       const events: Fact[] = []
       for (const [to, changed] of opened) {
         if (!changed.isChanged()) continue
-        if (await isOpen(tx, to)) operations.push(...signalsTo(to, await changed.commit(tx)))
+        if (await takesWork(tx, to)) operations.push(...signalsTo(to, await changed.commit(tx)))
         else events.push(THREAD_CLOSED)
       }
       return { operations, events }
@@ -130,9 +131,9 @@ const THREAD_CLOSED: Fact = fact('runtime.warning', {
   message: 'What a tool did to another thread was dropped, because that thread was closed.',
 })
 
-async function isOpen(db: Reader, threadId: string): Promise<boolean> {
+async function takesWork(db: Reader, threadId: string): Promise<boolean> {
   const thread = await findThread(db, threadId)
-  return thread !== null && thread.closed_at === null && thread.terminate_requested_at === null
+  return thread !== null && isOpen(thread)
 }
 
 function signalsTo(to: string, operations: readonly ThreadOperation[]): readonly ThreadOperation[] {
@@ -188,7 +189,7 @@ function openRelative(shared: Shared, found: FoundRelative): OpenRelative {
     onNotified: () => undefined,
   })
   let changed = false
-  const isClosed = thread.closed_at !== null || thread.terminate_requested_at !== null
+  const isClosed = !isOpen(thread)
   const onWrite = (): void => void (changed = true)
   const rules = rulesOf({ threadId, isClosed, isDeferred, onWrite, countSignal })
   const { gate, redactor } = shared

@@ -1,5 +1,6 @@
 import type { CallOutcome } from '../../protocol/activities.js'
 import type { AttachmentRef } from '../../protocol/message.js'
+import type { ToolFailure } from '../../protocol/payloads/tool-failure.js'
 import type { Side } from '../../protocol/plan.js'
 import type { SessionCall } from '../../store/calls/tool-calls.js'
 
@@ -17,6 +18,8 @@ export interface CallResult {
   readonly statusText: string | null
   /** The id under which the table `errors` holds the error of the tool's code. */
   readonly errorId: string | null
+  /** The failure that the call met; null: its outcome and code say what is known. */
+  readonly failure: ToolFailure | null
 }
 
 interface FollowingMessage {
@@ -36,6 +39,7 @@ const NOTHING_MORE = {
   followedBy: null,
   statusText: null,
   errorId: null,
+  failure: null,
 } as const
 
 export function successResult(content: string, more: Partial<CallResult> = {}): CallResult {

@@ -18,6 +18,7 @@ import { toMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { JsonValue } from '../../protocol/values.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
+import { failureOfCode } from '../../protocol/payloads/tool-failure.js'
 import { eraseCall, finishToolCall, recordDecision } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
 import { appendEvents } from '../../store/events.js'
@@ -49,9 +50,11 @@ import { atNewPath } from '../thread-state/file-members.js'
 import { failureResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import type { HeldCall } from './held-call.js'
+import { storeInPlace } from './in-place-log.js'
 import { resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import type { Denied } from './permission.js'
+import { dropReports } from './live-reports.js'
 import { prepareResult } from './tool-result.js'
 
 type PreparedResult = Awaited<ReturnType<typeof prepareResult>>
@@ -132,8 +135,10 @@ async function commitMade(
     if (alongside.closes !== undefined)
       await finishForHolder(tx, { threadId, id: alongside.closes }, { answer, now })
     await alongside.ending?.(tx)
-    const { outcome: status, errorCode, session } = result
-    const finished = { threadId, callId, status, errorCode, session, now: endOfCall(call) }
+    await storeInPlace(tx, call.inPlace, call.row)
+    await dropReports(tx, call)
+    const { outcome: status, errorCode, session, failure } = result
+    const finished = { threadId, callId, status, errorCode, session, failure, now: endOfCall(call) }
     pipeline(tx, finishToolCall(tx, { ...finished, resultMessageId: placed.messageId }))
     if (result.statusText !== null)
       await publishStatus(tx, { reference: threadId, text: result.statusText, now })
@@ -180,12 +185,14 @@ function resultEvents(
 ): readonly Fact[] {
   const ends = input.last && row.parent_call_id === null && !queuesTool(answer.operations)
   const phase = ends ? [phaseFact(6, stepScope(input))] : []
-  const { outcome, errorCode, errorId, subagentId } = result
+  const { outcome, errorCode, errorId, subagentId, failure } = result
   const child = subagentId === null ? {} : { childId: subagentId }
   const about = messageId === null ? scope : { ...scope, messageId }
   const erased = messageId === null ? ({ erased: true } as const) : {}
   const thrown = errorId === null ? {} : { errorId }
-  const payload = { name: row.name, outcome, errorCode, ...thrown, ...erased }
+  const met = failure ?? (outcome === 'succeeded' ? null : failureOfCode(outcome, errorCode))
+  const failed = met === null ? {} : { failure: met }
+  const payload = { name: row.name, outcome, errorCode, ...failed, ...thrown, ...erased }
   return [...phase, fact('tool.result', payload, { ...about, ...child })]
 }
 

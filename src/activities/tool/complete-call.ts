@@ -21,11 +21,13 @@ import { findOperation } from '../../store/operations.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { findChild } from '../../store/threads/children.js'
 import type { ChildRecord } from '../../store/threads/children.js'
+import { activePrompt } from '../../definitions/plan/plan-content.js'
+import { findSourceTool } from '../sources/source-tools.js'
 import { withHeartbeats } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { loadPlan, waitForDefinition } from '../plan-content.js'
-import { formProblem } from '../../policy/approval-detail.js'
+import { failureOfRequest, formProblem } from '../../policy/approval-detail.js'
 import { microseconds } from '../scope.js'
 import { resultOfChildren } from '../subagents/child-outcome.js'
 import { nameOfChild } from '../subagents/report-text.js'
@@ -196,21 +198,31 @@ async function resultOfResponse(
       result: failureResult(`The answer does not fit: ${misfit}`, 'invalid_result'),
       alongside: { hooks },
     }
-  const args = argumentsOf(dependencies, call.row)
+  const args = await argumentsOf(dependencies, { input, content, row: call.row })
   const signal = new AbortController().signal
   // The first half of the call has used the ids that derive from the call's id.
   const calling = { input, content, originId: call.operation.id }
   const opened = await openHookedCall(dependencies, calling, signal)
-  const result = await toCallResult(store, { call, ...opened, args, content, result: request.answer })
+  const failure = failureOfRequest(request)
+  const result = await toCallResult(store, {
+    call,
+    ...opened,
+    args,
+    content,
+    failure,
+    result: request.answer,
+  })
   return { result, alongside: { hooks: opened.hooks, isStateOfCall: true } }
 }
 
 /** The parsed arguments of the tool: the payload of a session may be mapped from them. */
-function argumentsOf(
-  { registry }: ActivityDependencies,
-  { name, arguments: text }: ToolCallRecord,
-): Record<string, unknown> {
-  const tool = registry.tool(name)
+async function argumentsOf(
+  dependencies: ActivityDependencies,
+  { input, content, row }: Pick<Completing, 'input' | 'content'> & { readonly row: ToolCallRecord },
+): Promise<Record<string, unknown>> {
+  const { name, arguments: text } = row
+  const listed = { prompt: activePrompt(content, input), name }
+  const tool = dependencies.registry.tool(name) ?? (await findSourceTool(dependencies, input, listed))?.tool
   if (tool === undefined) waitForDefinition()
   const parsed = parseArguments(tool?.args, text)
   return parsed.ok ? parsed.args : {}

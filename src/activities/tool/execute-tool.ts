@@ -36,6 +36,8 @@ import { appendEvents } from '../../store/events.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
+import { answerOfPart, readResumed } from '../sources/continuation.js'
+import { findSourceTool } from '../sources/source-tools.js'
 import { withStops } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { filesAt } from '../attachments.js'
@@ -83,6 +85,11 @@ export async function executeTool(
       case 'refused':
         return refuse(dependencies, input, { result: subject.result, hooks })
       case 'unknown': {
+        const found = await findSourceTool(dependencies, input, {
+          ...{ prompt: activePrompt(content, input), name: row.name },
+          resumed: await readResumed(store, input.threadId, operation),
+        })
+        if (found !== null) return executeFunction(dependencies, { ...calling, ...found, operation })
         const result = await unknownToolResult(dependencies, { content, input, name: row.name })
         return refuse(dependencies, input, { result, hooks })
       }
@@ -125,6 +132,8 @@ async function lookAtCall(store: Store, input: ExecuteToolInput): Promise<Seen> 
     ])
     const answer = answerOfCall(input, { found, row })
     if (answer !== null) return { kind: 'answered', answer }
+    const ended = found.kind === 'answered' ? null : answerOfPart(input, found.operation)
+    if (ended !== null) return { kind: 'answered', answer: ended }
     if (row === null && queued) return { kind: 'missing' }
     if (row === null) throw new Error(`Expected a row of the call ${id}, found none.`)
     return { kind: 'open', row, operation: found.operation }

@@ -1,12 +1,10 @@
 /**
  * A call of a function tool.
- * Owns: whether its code may run (again), its tries, what each end of the code commits, and the remote row of a tool in
+ * Owns: whether its code may run (again), what each end of the code commits, and the remote row of a tool in
  * another language, with the data that the other worker gets.
- * Does not own: the permission (`permission.ts`), what a tool's answer becomes (`tool-result.ts`), and the result of a
+ * Does not own: the permission (`permission.ts`), its tries (`tool-tries.ts`), what a tool's answer becomes (`tool-result.ts`), and the result of a
  * remote call (`complete-call.ts`).
  */
-
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { PendingToolResult } from '../../definitions/tool-result.js'
@@ -20,7 +18,6 @@ import type {
   ResultAnswer,
 } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
-import { idempotencyKeyOf } from '../../protocol/ids.js'
 import { CUT_CALL } from '../../protocol/message.js'
 import { schemaFormProblem } from '../../policy/schema-problem.js'
 import type { JsonObject } from '../../protocol/values.js'
@@ -36,36 +33,35 @@ import { StoreError } from '../../store/store-error.js'
 import type { Store, Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
 import { activeTraceparent } from '../../telemetry/spans.js'
+import { pendingProblem, suspendCall } from '../sources/continuation.js'
 import { assertStoppedByUser } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
-import { guardState } from '../hooks/guarded-state.js'
 import type { HookBatch } from '../hooks/hook-batch.js'
 import { askRunEnd, endsRun, refusalRow } from '../hooks/run-end-hooks.js'
-import { TooManyOperations, assertFitting, commit, finish, isStillHeld } from '../operation.js'
+import { TooManyOperations, assertFitting, commit, continuationOf, finish } from '../operation.js'
 import { activePrompt } from '../../definitions/plan/plan-content.js'
 import { countTokens, waitForToolCall } from '../rate-limits.js'
 import { log } from '../temporal-activity.js'
-import type { BufferedState } from '../thread-state/buffered-state.js'
 import { errorFields, readThrown } from '../thrown.js'
 import type { Thrown } from '../thrown.js'
-import type { RequestRecord } from '../turn/request-log.js'
 import { resolveVariables } from '../variables/variables.js'
 import { permitOfTool } from './permit.js'
 import { argumentsToRun } from './approval-request.js'
-import { runBounded } from './bounded.js'
 import { openHookedCall } from './call-hooks.js'
 import { outcomeResult, failureResult, unknownResult } from './call-result.js'
 import type { CallResult } from './call-result.js'
 import { commitDenial, commitResult } from './commit-result.js'
 import { beginCall } from './held-call.js'
 import type { HeldCall } from './held-call.js'
-import { createInvoker } from './in-place.js'
+import { storeInPlace } from './in-place-log.js'
+import { dropReports } from './live-reports.js'
 import type { Denied } from './permission.js'
 import { toCallResult } from './tool-result.js'
-import { isPending, toResult } from './tool-values.js'
+import { tryTool } from './tool-tries.js'
+import { continuationIn, isPending } from './tool-values.js'
 
-/** Before the second attempt of a tool that declares retries; doubled before each later one. */
-const TOOL_RETRY_PAUSE = 1_000
+type ToolRun = Parameters<typeof tryTool>[1]
+type Tried = Awaited<ReturnType<typeof tryTool>>
 
 interface FunctionCall {
   readonly input: ExecuteToolInput
@@ -99,11 +95,14 @@ export async function executeFunction(
   const onInterrupted = isRepeatable ? 'rerun' : 'report'
   const { callId: id, response } = input
   const judged = { ...calling, row: { ...row, arguments: given.arguments } }
-  const permit = parsed.ok ? await permitOfTool(dependencies, { ...judged, args: parsed.args }) : null
+  // A further part of a call was decided about, and charged, with its first one.
+  const isFirst = continuationOf(calling.operation) === null
+  const permit =
+    parsed.ok && isFirst ? await permitOfTool(dependencies, { ...judged, args: parsed.args }) : null
   const begun = await beginCall(store, input, {
     ...{ id, onInterrupted, response, permit },
     called: { kind: 'tool', mode: dependencies.permissionMode },
-    charged: { dependencies, content: calling.content },
+    ...(isFirst && { charged: { dependencies, content: calling.content } }),
   })
   if (begun.kind === 'answered') return begun.answer
   const { call } = begun
@@ -155,111 +154,18 @@ function externalEndResult(hasBegun: boolean): CallResult {
     : failureResult('The call was ended from outside before it began, so nothing has happened.', 'not_begun')
 }
 
-interface ToolRun {
-  readonly call: HeldCall
-  readonly input: ExecuteToolInput
-  readonly tool: ToolDefinition
-  readonly args: Record<string, unknown>
-  readonly content: PlanContent
-  /** Milliseconds, for all tries together. */
-  readonly timeout: number
-  readonly signal: AbortSignal
-  /** The hooks for a call whose state is dropped. */
-  readonly hooks: HookBatch
-}
-
-/** One try of a tool, with a state of its own: the writes of a failed try are dropped with that state (T9). */
-interface Tried {
-  readonly ended: Awaited<ReturnType<typeof runBounded<unknown>>>
-  readonly state: BufferedState
-  /** The hooks share the state. */
-  readonly hooks: HookBatch
-  /** The requests to models in this and all earlier tries. */
-  readonly requests: readonly RequestRecord[]
-}
-
 /**
  * Runs the tool's own code, with its retries. An error is a result that keeps the writes of the last try; a timeout or an
  * interruption keeps none.
  */
 async function runTool(dependencies: ActivityDependencies, run: ToolRun): Promise<ExecuteToolAnswer> {
-  const deadline = performance.now() + run.timeout
-  const requests: RequestRecord[] = []
-  for (let number = 1; ; number += 1) {
-    const left = { number, timeout: deadline - performance.now() }
-    const { spent, ...ended } = await tryOnce(dependencies, run, left)
-    requests.push(...spent)
-    const tried: Tried = { ...ended, requests }
-    if (tried.ended.kind !== 'threw') return conclude(dependencies.store, run, tried)
-    const pause = pauseBefore(run.tool, number + 1)
-    if (pause === null || performance.now() + pause >= deadline)
-      return conclude(dependencies.store, run, tried)
-    if (!(await pauseUnlessStopped(pause, run.signal)))
-      return conclude(dependencies.store, run, { ...tried, ended: { kind: 'stopped' } })
-    // Another attempt holds the call or has finished it; the commit finds out which of the two.
-    if (!(await isStillHeld(dependencies.store, run.call.operation)))
-      return conclude(dependencies.store, run, tried)
-  }
-}
-
-async function tryOnce(
-  dependencies: ActivityDependencies,
-  run: ToolRun,
-  { number, timeout }: { readonly number: number; readonly timeout: number },
-): Promise<Omit<Tried, 'requests'> & { readonly spent: readonly RequestRecord[] }> {
-  const { call, tool, args, signal, content } = run
-  const { input, operation } = call
-  const { threadId, callId, side } = input
-  const abort = new AbortController()
-  const { agent, run: runNumber, step } = run.input
-  const caller = {
-    ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
-    ...{ permissions: call.permissions, hasBudgets: call.hasBudgets },
-    ...{ signal: abort.signal, hooks: run.hooks },
-  }
-  const invoker = createInvoker(dependencies, caller)
-  const calling = { ...run, invokeTool: invoker.invoke }
-  const opened = await openHookedCall(dependencies, calling, abort.signal)
-  const label = `call ${callId}`
-  const { state, close } = guardState(opened.state.state, { label, abortSignal: abort.signal })
-  const made = {
-    id: callId,
-    attempt: operation.attempt - operation.asked + number - 1,
-    idempotencyKey: idempotencyKeyOf(threadId, callId),
-  }
-  const { redactor } = opened.state
-  // The tool's own schema has parsed `args`.
-  const work = async () =>
-    redactor.redactJson<unknown>(toResult(await tool.execute(state, args as never, made)))
-  const ended = await runBounded<unknown>(work, { timeout, signal, abort })
-  // Code that the tool has left running must not write any more; hooks still may.
-  close()
-  await opened.state.waitForWork()
-  const redacted = ended.kind === 'threw' ? { ...ended, error: redactor.redactThrown(ended.error) } : ended
-  return { ended: redacted, ...opened, spent: invoker.requests() }
-}
-
-/** Milliseconds before the next try; null if the tool wants no further try. */
-function pauseBefore({ retry }: ToolDefinition, number: number): number | null {
-  if (retry === undefined || number > retry.maximumAttempts) return null
-  return (retry.initialInterval ?? TOOL_RETRY_PAUSE) * 2 ** (number - 2)
-}
-
-/** Returns false if a stop came before the end of the pause. */
-async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(milliseconds, undefined, { signal })
-    return true
-  } catch (error) {
-    if (!signal.aborted) throw error
-    return false
-  }
+  return conclude(dependencies.store, run, await tryTool(dependencies, run))
 }
 
 async function conclude(
   store: Store,
   run: ToolRun,
-  { ended, state, hooks, requests }: Tried,
+  { ended, thrown, problem, failure, state, hooks, requests }: Tried,
 ): Promise<ExecuteToolAnswer> {
   const { call } = run
   if (ended.kind === 'stopped') assertStoppedByUser()
@@ -267,12 +173,24 @@ async function conclude(
     case 'stopped':
       return commitResult(store, call, await stopResult(store, call.input.threadId), { requests })
     case 'timed_out':
-      return commitResult(store, call, timeoutResult(run), { requests, hooks: run.hooks })
+      return commitResult(store, call, failureResult(problem ?? '', 'timeout', { failure }), {
+        ...{ requests, hooks: run.hooks },
+      })
     case 'threw':
-      return commitThrown(store, call, { error: ended.error, hooks, requests })
+      return commitThrown(store, call, {
+        ...{ error: ended.error, code: thrown?.code ?? null, failure, hooks, requests },
+      })
     case 'answered': {
-      if (isPending(ended.value)) return commitPending(store, call, { state, hooks, pending: ended.value })
-      const result = await toCallResult(store, { ...run, state, hooks, result: ended.value })
+      const continued = continuationIn(ended.value)
+      if (continued !== null) {
+        const cannot = pendingProblem(call, continued)
+        return cannot === null
+          ? suspendCall(store, call, continued)
+          : commitResult(store, call, failureResult(cannot, 'invalid_result'), { hooks })
+      }
+      if (isPending(ended.value))
+        return commitPending(store, call, { state, hooks, pending: ended.value, failure })
+      const result = await toCallResult(store, { ...run, state, hooks, failure, result: ended.value })
       return commitAnswered(store, run, { result, hooks, requests })
     }
   }
@@ -304,20 +222,26 @@ async function commitAnswered(
   })
 }
 
+interface Failed extends Pick<Tried, 'hooks' | 'requests' | 'failure'> {
+  readonly error: unknown
+  /** What the error gives to programs. */
+  readonly code: string | null
+}
+
 /**
  * Commits an error of the tool's code. Its message is the result; operators find message and stack under the error's id.
  */
 async function commitThrown(
   store: Store,
   call: HeldCall,
-  { error, hooks, requests }: Pick<Tried, 'hooks' | 'requests'> & { readonly error: unknown },
+  { error, code, failure, hooks, requests }: Failed,
 ): Promise<ExecuteToolAnswer> {
   const { threadId, callId } = call.input
   const thrown = readThrown(error)
   const errorId = `${threadId}:${callId}`
   log.warn('A tool failed.', { tool: call.row.name, errorId, ...errorFields(thrown) })
   const kept = { id: errorId, threadId, at: call.now, type: 'tool.threw', ...thrown }
-  return commitResult(store, call, failureResult(messageOf(thrown), null, { errorId }), {
+  return commitResult(store, call, failureResult(messageOf(thrown), code, { errorId, failure }), {
     ...{ hooks, isStateOfCall: true, requests },
     ending: (tx) => recordError(tx, kept),
   })
@@ -330,15 +254,12 @@ async function stopResult(store: Store, threadId: string): Promise<CallResult> {
     : outcomeResult('cancelled', CUT_CALL.cancelled)
 }
 
-function timeoutResult({ timeout, call }: ToolRun): CallResult {
-  return failureResult(
-    `The tool "${call.row.name}" did not answer within ${timeout / 1000} seconds.`,
-    'timeout',
-  )
-}
-
 function messageOf({ message }: Thrown): string {
   return message === '' ? 'The tool failed without a reason.' : message
+}
+
+interface Pending extends Pick<Tried, 'state' | 'hooks' | 'failure'> {
+  readonly pending: PendingToolResult
 }
 
 /**
@@ -348,7 +269,7 @@ function messageOf({ message }: Thrown): string {
 async function commitPending(
   store: Store,
   call: HeldCall,
-  { state, hooks, pending }: Pick<Tried, 'state' | 'hooks'> & { readonly pending: PendingToolResult },
+  { state, hooks, pending, failure }: Pending,
 ): Promise<PendingAnswer | ResultAnswer> {
   const form = formOf(pending)
   if (typeof form === 'string')
@@ -357,7 +278,7 @@ async function commitPending(
   if (badContext !== undefined)
     return commitResult(store, call, failureResult(badContext, 'invalid_context'), { hooks })
   try {
-    return await commit(store, call.operation, (tx) => storeQuestion(tx, call, { hooks, form }))
+    return await commit(store, call.operation, (tx) => storeQuestion(tx, call, { hooks, form, failure }))
   } catch (error) {
     if (error instanceof TooManyOperations)
       return commitResult(store, call, failureResult(error.message, 'too_many_operations'))
@@ -376,13 +297,14 @@ function formOf({ form }: PendingToolResult): JsonObject | string | null {
 async function storeQuestion(
   tx: Writer,
   call: HeldCall,
-  { hooks, form }: { readonly hooks: HookBatch; readonly form: JsonObject | null },
+  { hooks, form, failure }: Pick<Pending, 'hooks' | 'failure'> & { readonly form: JsonObject | null },
 ): Promise<PendingAnswer> {
   const { input, row, operation, now, scope } = call
   const { threadId, callId } = input
   const { operations } = await hooks.commit(tx)
   assertFitting(operations)
-  const detail = form === null ? null : { form }
+  const asked = { ...(form !== null && { form }), ...(failure !== null && { failure: { ...failure } }) }
+  const detail = Object.keys(asked).length === 0 ? null : asked
   const question = { kind: 'call', call_id: callId, tool_name: row.name, detail } as const
   const isNew = await insertRequest(tx, { thread_id: threadId, id: callId, ...question, requested_at: now })
   const isAnswered = !isNew && (await takeEarlyAnswer(tx, { threadId, id: callId, now, detail }))
@@ -392,6 +314,8 @@ async function storeQuestion(
     ...(operations.length === 0 ? {} : { operations }),
   }
   await finish(tx, operation, { answer })
+  await storeInPlace(tx, call.inPlace, row)
+  await dropReports(tx, call)
   const payload = { requestId: callId, kind: 'call', toolName: row.name } as const
   await appendEvents(tx, { threadId, events: [fact('action.required', payload, scope)], now })
   return answer

@@ -18,9 +18,9 @@ import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
 import { foundToolLimits } from '../budget/charge.js'
-import { chargeTool, limitsTools } from '../budget/charge-tool.js'
+import { chargeTool, chargeToolWithin, limitsTools } from '../budget/charge-tool.js'
 import type { ChargedTool } from '../budget/charge-tool.js'
-import { begin, lookUp, previousHold, unstoredFacts } from '../operation.js'
+import { begin, continuationOf, lookUp, previousHold, unstoredFacts } from '../operation.js'
 import type { Answered, Beginning, HeldOperation, Unfinished } from '../operation.js'
 import { callScope, microseconds, phaseFive } from '../scope.js'
 import type { HeldInput } from '../scope.js'
@@ -29,6 +29,8 @@ import { movesActivity, openThreadForCall } from '../thread-row.js'
 import { resolveRequest } from './approval-request.js'
 import type { CallResponse } from './approval-request.js'
 import { decidePermission } from './permission.js'
+import { createInPlaceLog } from './in-place-log.js'
+import type { InPlaceLog } from './in-place-log.js'
 import type { Denied } from './permission.js'
 import type { Permit } from './judge-permit.js'
 
@@ -49,6 +51,10 @@ export interface HeldCall {
   readonly permissions: StoredPermissions
   /** Whether the store has budgets for the thread. */
   readonly hasBudgets: boolean
+  /** What its code calls in place. */
+  readonly inPlace: InPlaceLog
+  /** Whether its code has reported something while it ran. */
+  readonly live: { isUsed: boolean }
 }
 
 /** The answer of a call that must not run. */
@@ -79,39 +85,52 @@ interface CallBeginning {
 }
 
 /**
- * Runs the first transaction of a call: its `started` row precedes every effect of the call (T2). Where it finds budgets that the call has to be
- * charged to, it begins again behind the charge.
+ * Runs the first transaction of a call: its `started` row precedes every effect of the call (T2). A call that budgets limit is charged in it;
+ * where the store locks rows, or a person was asked, it begins behind the charge.
  */
 export async function beginCall(
   store: Store,
   input: HeldInput,
-  beginning: CallBeginning,
+  { charged, ...beginning }: CallBeginning,
 ): Promise<BegunCall> {
-  const { charged, response = null, ...rest } = { ...beginning }
+  const { id, response = null } = beginning
   const limited = foundToolLimits(input.threadId)
-  const isFirst = beginning.id === input.callId || response !== null
-  if (charged !== undefined && !input.queued && isFirst && limited !== false) {
-    // What the charge of the model call before has found says whether to look first.
-    const begun = limited === true ? null : await beginOrFindBudgets(store, input, beginning)
-    if (begun !== null && begun.kind !== 'uncharged') return begun
-    const answer = await chargeTool(charged, input, response)
-    if (answer !== null) return { kind: 'answered', answer }
-  }
-  const again = await beginOrFindBudgets(store, input, { ...rest, response })
-  if (again.kind === 'uncharged') throw new Error('Expected a call that was charged.')
-  return again
+  const isFirst = id === input.callId || response !== null
+  if (charged === undefined || input.queued || !isFirst || limited === false)
+    return assertBegun(await tryToBegin(store, input, beginning))
+  const isWithin = !store.locksRows && response === null
+  if (isWithin) return assertBegun(await tryToBegin(store, input, { ...beginning, charged, isWithin }))
+  // What the charge of the model call before has found says whether to look first.
+  const begun = limited === true ? null : await tryToBegin(store, input, { ...beginning, charged })
+  if (begun !== null && begun.kind !== 'uncharged') return begun
+  const answer = await chargeTool(charged, input, response)
+  if (answer !== null) return { kind: 'answered', answer }
+  return assertBegun(await tryToBegin(store, input, beginning))
 }
 
-async function beginOrFindBudgets(
+type TriedCall = BegunCall | { readonly kind: 'uncharged' }
+
+function assertBegun(tried: TriedCall): BegunCall {
+  if (tried.kind === 'uncharged') throw new Error('Expected a call that was charged.')
+  return tried
+}
+
+/** Begins a call. `isWithin`: it is charged in the same transaction; otherwise a call that has to be charged does not begin. */
+async function tryToBegin(
   store: Store,
   input: HeldInput,
-  beginning: CallBeginning,
-): Promise<BegunCall | { readonly kind: 'uncharged' }> {
+  beginning: CallBeginning & { readonly isWithin?: boolean },
+): Promise<TriedCall> {
   const { id, onInterrupted, response = null, resultId, permit = null, called = A_TOOL } = beginning
-  return store.write(async (tx): Promise<BegunCall | { readonly kind: 'uncharged' }> => {
+  const { charged, isWithin = false } = beginning
+  return store.write(async (tx): Promise<TriedCall> => {
     const entered = await enterCall(tx, input, id)
     if (entered.kind === 'answered') return entered
-    if (mustCharge(input, entered, beginning)) return { kind: 'uncharged' }
+    if (charged !== undefined && mustCharge(input, entered, { charged, response })) {
+      if (!isWithin) return { kind: 'uncharged' }
+      const answer = await chargeToolWithin(tx, charged, input)
+      if (answer !== null) return { kind: 'answered', answer }
+    }
     const { row, holder, found } = entered
     const now = microseconds(input)
     const place = { run: input.run, step: input.step }
@@ -128,6 +147,8 @@ async function beginOrFindBudgets(
       since: performance.now(),
       permissions,
       hasBudgets,
+      inPlace: createInPlaceLog(),
+      live: { isUsed: false },
     }
     if (permission.kind === 'denied')
       return {
@@ -149,9 +170,9 @@ const A_TOOL: Called = { kind: 'tool', mode: undefined }
 function mustCharge(
   { queued, callId }: HeldInput,
   { found, thread }: Extract<Entered, { readonly kind: 'entered' }>,
-  { charged, response = null }: CallBeginning,
+  { charged, response }: { readonly charged: ChargedTool; readonly response: CallResponse | null },
 ): boolean {
-  if (charged === undefined || queued || found.operation?.state === 'started') return false
+  if (queued || found.operation?.state === 'started') return false
   // The second half of a call was charged with the first one; where it waited for a person, that time does not count.
   if (found.id !== callId && response === null) return false
   return thread.hasBudgets || limitsTools(charged)
@@ -191,7 +212,8 @@ async function startCall(
   const changed = given === undefined ? {} : { arguments: given }
   await startToolCall(tx, { threadId, callId, now, decision, ...changed })
   const resolved = response === null ? [] : await resolveRequest(tx, input, response)
-  const opens = found.id === callId
+  // The events of its beginning precede its first part.
+  const opens = found.id === callId && continuationOf(found.operation) === null
   const started: Fact = fact('tool.started', { name: row.name }, callScope(input))
   const phase = opens ? phaseFive(input, row) : []
   const events = [

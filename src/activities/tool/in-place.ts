@@ -36,13 +36,14 @@ import { exceededText } from '../../policy/budget-text.js'
 import { textTokens } from '../../model/context/row-tokens.js'
 import { stepScope } from '../scope.js'
 import { addUsed, chargeBeside } from '../budget/charge.js'
-import { modelNames, requireModel, withinRequest } from '../turn/candidates.js'
+import { idHeaders, modelNames, requireModel, withinRequest } from '../turn/candidates.js'
 import { pricesOf, RequestLog } from '../turn/request-log.js'
 import type { RequestRecord } from '../turn/request-log.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
 import { reasonOf } from './call-result.js'
 import { frameReport } from './frame-report.js'
 import type { NestedCall } from './frame-report.js'
+import type { InPlaceLog } from './in-place-log.js'
 import { createNamedCalls, errorResult } from './named-call.js'
 import { judgeInPlace } from './permit.js'
 import { filesOf, resultText } from './tool-values.js'
@@ -63,6 +64,7 @@ interface InvokingCall extends NamedCaller {
   readonly hasBudgets: boolean
   /** The hooks of the calling prompt. */
   readonly hooks: HookBatch
+  readonly log: InPlaceLog
 }
 
 interface Invoker {
@@ -77,7 +79,7 @@ export function createInvoker(dependencies: ActivityDependencies, caller: Invoki
   const logs: RequestLog[] = []
   const call = createNamedCalls({
     registry: dependencies.registry,
-    caller,
+    ...{ caller, log: caller.log },
     decide({ id: callId, ...asked }) {
       const { threadId, run, step, side, agent, content, permissions, signal, hooks } = caller
       const input = { threadId, callId, run, step, side, agent }
@@ -204,13 +206,14 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
   const budget = budgetInPlace(dependencies, asked.caller, options)
   for (const model of candidates) {
     if (model === undefined) continue
+    const ids = await idHeaders(dependencies.store, model, placeOf(asked.caller))
     const problem = await budget.begin(model.name, prices(model))
     if (problem !== null) return { kind: 'failed', problem }
     const watch = watchModel(callerOf(asked, model))
     try {
       const provided = requireModel(model)
       const { answer } = await callWithRetries({
-        model: withinRequest(provided, watch),
+        model: withinRequest(provided, { watch, ids: () => ids(log.number) }),
         options,
         signal: asked.caller.signal,
         hasFallback: model !== candidates.at(-1),
@@ -298,6 +301,11 @@ function budgetInPlace(
 async function recordFailure(store: Store, { caller }: AskedInPlace, { error }: FailedModel): Promise<void> {
   const kept = { id: randomUUID(), threadId: caller.threadId, at: nowMicros(), type: error.kind }
   await store.write((tx) => recordError(tx, { ...kept, ...providerText(error) })).catch(() => undefined)
+}
+
+/** All requests of the code of a call are numbered together, as its own model call. */
+function placeOf({ threadId, run, step, id }: InvokingCall): Parameters<typeof idHeaders>[2] {
+  return { threadId, run, step, callId: id, operation: id }
 }
 
 function callerOf({ caller, state, prompt }: AskedInPlace, { name: model }: ModelDefinition): ModelCaller {

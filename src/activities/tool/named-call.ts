@@ -23,6 +23,7 @@ import { LIMITS } from '../../protocol/limits.js'
 import type { InvokedIn } from '../thread-state/buffered-state.js'
 import { readThrown } from '../thrown.js'
 import { runBounded } from './bounded.js'
+import type { InPlaceLog } from './in-place-log.js'
 import { answerProblem, isPending, toResult } from './tool-values.js'
 
 /** The caller of tools in place. */
@@ -38,6 +39,7 @@ interface NamedCalls {
   readonly registry: Registry
   readonly caller: InPlace
   readonly decide: DecideInPlace
+  readonly log: InPlaceLog
   /** Runs a prompt in place; `text` is the JSON of the arguments. */
   readonly runPrompt: (
     prompt: PromptDefinition,
@@ -61,10 +63,9 @@ interface CallInPlace {
 }
 
 /** Decides about a call in place, and with which arguments it goes on. Nobody can be asked: the call does not wait. */
-type DecideInPlace = (call: CallInPlace) => Promise<{
-  readonly decision: PermissionDecision['decision']
-  readonly args: Record<string, unknown>
-}>
+type DecideInPlace = (
+  call: CallInPlace,
+) => Promise<PermissionDecision & { readonly args: Record<string, unknown> }>
 
 /** Every problem of the call becomes an error result; the function never throws. */
 type CallNamed = (
@@ -78,8 +79,17 @@ type CallNamed = (
 const LIFECYCLE: ReadonlySet<string> = new Set(Object.values(LIFECYCLE_TOOLS))
 
 /** Creates the function that looks up a name and runs its tool in place. */
-export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedCalls): CallNamed {
+export function createNamedCalls({ registry, caller, log, runPrompt, ...given }: NamedCalls): CallNamed {
   let made = 0
+  const deciding =
+    ({ redactor }: InvokedIn): DecideInPlace =>
+    async (call) => {
+      const { args, ...decision } = await given.decide(call)
+      // T5: the record has no secrets.
+      const shown = { given: redactor.redactJson(call.args), args: redactor.redactJson(args) }
+      log.judge({ ...call, ...shown, decision })
+      return { ...decision, args }
+    }
   return async (name, args, place, depth = 0) => {
     const { state, redactor } = place
     if (LIFECYCLE.has(name))
@@ -93,20 +103,29 @@ export function createNamedCalls({ registry, caller, decide, runPrompt }: NamedC
     const text = textOf(named.kind === 'prompt' ? redactor.redactJson(args) : args)
     if (text === null)
       return errorResult('Expected the arguments as an object that is JSON.', 'invalid_arguments')
+    const decide = deciding(place)
     switch (named.kind) {
       case 'function': {
         made += 1
         const id = `${caller.id}_i${made}`
-        return invokeFunction(named.tool, { name, text, state, id, caller, decide })
+        const result = await invokeFunction(named.tool, { name, text, state, id, caller, decide })
+        log.end(id, result)
+        return result
       }
       case 'prompt': {
         made += 1
+        const id = `${caller.id}_i${made}`
         const parsed = parseObject(text)
         const { decision } = await decide({
-          ...{ id: `${caller.id}_i${made}`, kind: 'prompt', name, check: async () => null },
+          ...{ id, kind: 'prompt', name, check: async () => null },
           ...{ traits: traitsOfStart(named.prompt.capabilities), args: parsed.ok ? parsed.args : {} },
         })
-        return decision === 'allowed' ? runPrompt(named.prompt, text, place, depth) : REFUSALS[decision](name)
+        const result =
+          decision === 'allowed'
+            ? await runPrompt(named.prompt, text, place, depth)
+            : REFUSALS[decision](name)
+        log.end(id, result)
+        return result
       }
       case 'hand_off':
       case 'subagent':
@@ -135,13 +154,16 @@ interface Invocation {
   readonly decide: DecideInPlace
 }
 
+/** Who watches the calling tool knows nothing of this call. */
+const NO_REPORTS = { progress: () => undefined, output: () => undefined }
+
 async function invokeFunction(tool: ToolDefinition, invocation: Invocation): Promise<ToolResult> {
   const { name, text, state, id, caller, decide } = invocation
   const parsed = parseToolArguments(tool, text)
   if (!parsed.ok) return errorResult(parsed.problem, 'invalid_arguments')
   const { signal, threadId } = caller
   const timeout = tool.timeout ?? LIMITS.toolTimeout
-  const call = { id, attempt: 1, idempotencyKey: idempotencyKeyOf(threadId, id) }
+  const call = { id, attempt: 1, idempotencyKey: idempotencyKeyOf(threadId, id), ...NO_REPORTS }
   // The signal of the caller's state serves both; nothing waits for an answer after the timeout.
   const abort = new AbortController()
   const work = async (): Promise<unknown> => {

@@ -30,7 +30,7 @@ import { findOperation } from '../../store/operations.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Writer } from '../../store/store.js'
 import { findThread } from '../../store/threads/threads.js'
-import { digestFacts, postpone, unstoredFacts } from '../operation.js'
+import { continuationOf, digestFacts, postpone, unstoredFacts } from '../operation.js'
 import type { Unfinished } from '../operation.js'
 import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
@@ -90,7 +90,8 @@ export async function decidePermission(
 ): Promise<Permission> {
   const { operation } = entered.found
   if (operation === null) return decideAnew(tx, entered, permit)
-  if (operation.state !== 'waiting') return { kind: 'granted', decision: null, events: [] }
+  if (operation.state !== 'waiting' || continuationOf(operation) !== null)
+    return { kind: 'granted', decision: null, events: [] }
   const { row } = entered
   // A policy has denied it, and the attempt that was to commit this has died.
   if (row.decision?.decision === 'denied')

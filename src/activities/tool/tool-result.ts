@@ -6,6 +6,7 @@ import type {
   SessionToolContent,
 } from '../../definitions/plan/plan-content.js'
 import type { ToolResult } from '../../definitions/tool-result.js'
+import { resultPathOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -31,6 +32,8 @@ interface ToolAnswered {
   readonly content: PlanContent
   /** The answer before validation. */
   readonly result: unknown
+  /** The failure that it was made in spite of. @default none */
+  readonly failure?: CallResult['failure']
 }
 
 /**
@@ -40,7 +43,7 @@ export async function toCallResult(
   store: Store,
   answered: ToolAnswered,
 ): Promise<CallResult | PreparedResult> {
-  const { call, state, hooks } = answered
+  const { call, state, hooks, failure = null } = answered
   const problem = answerProblem(answered.result)
   if (problem !== null) return failureResult(problem, 'invalid_result')
   // `answerProblem` has validated it: this is the boundary to the tool.
@@ -60,8 +63,9 @@ export async function toCallResult(
   const ended = session === null ? null : { ...session, attachments: [...session.attachments, ...files] }
   const made =
     succeededAs === null
-      ? failureResult(text, result.error_code ?? null, { attachments: files })
+      ? failureResult(text, result.error_code ?? null, { attachments: files, failure })
       : successResult(text, {
+          failure,
           attachments: files,
           session: ended,
           followedBy: stopToolWords(succeededAs),
@@ -282,7 +286,7 @@ async function prepareText(
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }
   const { digest: blob, size } = await store.blobs.write(bytes.subarray(0, LIMITS.fileBytes))
-  const path = `/results/${input.callId}.txt`
+  const path = resultPathOf(input.callId)
   const note = `[… ${size} bytes in all; the whole result is in ${path} …]`
   return {
     text: `${text.slice(0, HEAD)}\n\n${note}\n\n${text.slice(-TAIL)}`,

@@ -1,4 +1,5 @@
 import { isObject } from '../../protocol/values.js'
+import type { SourcePending } from '../../definitions/tool-source.js'
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /**
@@ -66,10 +67,26 @@ function plainResult(value: unknown): unknown {
   return typeof json === 'string' ? { status: 'success', result: JSON.parse(json) as unknown } : value
 }
 
+/** A field that no value of a tool has by chance: what a source answers has to pass what is made for answers of tools. */
+const CONTINUES = 'everthread.continues'
+
+/** Marks what a source has answered, if its call goes on later. */
+export function markContinued(answer: unknown): unknown {
+  const continues = isObject(answer) && answer['status'] === 'pending' && isObject(answer['resume'])
+  return continues ? { status: 'pending', [CONTINUES]: answer } : answer
+}
+
+/** What a source has answered whose call goes on later; null: any other answer. */
+export function continuationIn(answer: unknown): SourcePending | null {
+  // Marked by `markContinued`, which has found its state.
+  return isObject(answer) && CONTINUES in answer ? (answer[CONTINUES] as SourcePending) : null
+}
+
 /** True for a call that will be answered later, from outside. */
 export function isPending(result: unknown): result is PendingToolResult {
   try {
     if (!isObject(result) || result['status'] !== 'pending') return false
+    if (CONTINUES in result) return true
     // A value with more fields is somebody's own, such as an order.
     return Object.keys(result).every((field) => field === 'status' || field === 'form')
   } catch {

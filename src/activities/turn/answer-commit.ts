@@ -441,7 +441,7 @@ function detailsOf(
 ): string | null {
   const isKept = ({ kind, providerMetadata }: AnswerPart): boolean =>
     providerMetadata !== undefined ||
-    kind === 'file' ||
+    ['file', 'provider'].includes(kind) ||
     (kind === 'reasoning' && prompt.reasoning?.include === true)
   if (!parts.some(isKept)) return null
   const model = log.model ?? prompt.model
@@ -456,7 +456,7 @@ function detailsOf(
 }
 
 function toStoredPart(part: AnswerPart, { calls, attachments }: PlacedParts): readonly StoredPart[] {
-  if ('from' in part) return [part]
+  if ('from' in part || part.kind === 'provider') return [part]
   const { kind, index, providerMetadata } = part
   const given = providerMetadata === undefined ? {} : { providerMetadata }
   if (kind === 'file') {

@@ -28,6 +28,7 @@ export function completionFact(step: ModelStep, { answer, milliseconds }: Answer
     finishReason: answer.finishReason,
     milliseconds,
     ...(answer.metadataLeftOut === 0 ? {} : { metadataLeftOut: answer.metadataLeftOut }),
+    ...(answer.reasoning !== null && { reasoningCharacters: answer.reasoning.length }),
     ...(isShort(answer.responseId) && { responseId: answer.responseId }),
   }
   return fact('model.completed', payload, step.scope)

@@ -33,7 +33,7 @@ import { endCharge } from '../budget/charge-request.js'
 import { callCandidates } from './candidates.js'
 import type { Reply } from './candidates.js'
 import { contextParts } from './context-parts.js'
-import type { DeltaWriter } from './deltas.js'
+import { NO_STREAM } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
 import type { ModelStep } from './model-step.js'
 import { RequestLog } from './request-log.js'
@@ -132,9 +132,6 @@ function hintText(values: ReadonlyMap<string, string>, name: string | null): str
   const value = name === null ? undefined : values.get(name)
   return value === undefined || value.trim() === '' ? null : value
 }
-
-/** The text of a bootstrap's model call is not streamed. */
-const NO_STREAM: DeltaWriter = { add: () => undefined, begin: () => undefined, finish: async () => undefined }
 
 interface BootstrapInput {
   readonly activation: HeldActivation

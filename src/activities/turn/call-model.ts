@@ -40,6 +40,7 @@ import {
 import { missingVariables } from '../variables/variables.js'
 import type { RequiredVariables } from '../variables/variables.js'
 import { withOfferedTools, withVariables } from '../variables/resolved-prompt.js'
+import { withSourceTools } from '../sources/source-tools.js'
 import { endCharge } from '../budget/charge-request.js'
 import { activate, activationInput } from './activation.js'
 import { commitReply } from './answer-commit.js'
@@ -48,11 +49,12 @@ import type { FailedModel } from './answer-facts.js'
 import { callCandidates } from './candidates.js'
 import { writeDeltas } from './deltas.js'
 import { drainAndCall, drainWithoutPlan } from './drain.js'
+import { compact } from '../compaction/compact.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
 import { beginFrame } from './frame.js'
 import type { BegunFrame } from './frame.js'
 import { buildRequest } from './model-request.js'
-import type { RequestParts } from './model-request.js'
+import type { Compaction, RequestParts } from './model-request.js'
 import {
   beginOperationOf,
   MISSING,
@@ -154,14 +156,21 @@ async function openFrame(dependencies: ActivityDependencies, input: CallModelInp
   })
 }
 
-/** Resolves the variables of a prompt, and removes the tools that the flags of its subagents do not allow. */
+/** Resolves the variables of a prompt, removes the tools that the flags of its subagents do not allow, and adds those of its sources. */
 async function resolvePrompt(
   dependencies: ActivityDependencies,
-  { threadId, agent }: CallModelInput,
+  input: CallModelInput,
   { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
 ): Promise<ModelStep['prompt']> {
+  const { threadId, agent } = input
   const scope = { threadId, agent, content }
-  return withOfferedTools(dependencies, scope, await withVariables(dependencies, scope, prompt))
+  const own = await withVariables(dependencies, scope, prompt)
+  // Sources come first: whatever flags say now, they get no name of the prompt itself.
+  const all = await withSourceTools(dependencies, input, own)
+  const offered = await withOfferedTools(dependencies, scope, own)
+  return all === own
+    ? offered
+    : { ...offered, tools: [...offered.tools, ...all.tools.slice(own.tools.length)] }
 }
 
 interface HookScope extends Pick<ModelStep, 'input' | 'content' | 'prompt'> {
@@ -233,8 +242,20 @@ async function callProviders(
   if (limited !== null) return limited
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
+  const cutWithSummary = (compaction: Compaction) => compact(dependencies, { step, signal }, compaction)
   const build = (model: string, cuts: number) =>
-    buildRequest({ store, input, content, prompt, model, cuts, system, frameMessage, hooks })
+    buildRequest({
+      store,
+      input,
+      content,
+      prompt,
+      model,
+      cuts,
+      system,
+      frameMessage,
+      hooks,
+      compact: cutWithSummary,
+    })
   const reply = await streamAnswer(dependencies, { step, route, build, signal })
   const answer = await commitReply(dependencies, step, reply)
   await endCharge(dependencies, step, answer)

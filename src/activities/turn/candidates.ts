@@ -1,7 +1,7 @@
 /**
  * Phase 3: calls the candidates, which are the prompt's model and its fallbacks, until one answers.
- * Owns: the candidates and their order, their common time limit, the transaction before each request, and the record
- * of each request.
+ * Owns: the candidates and their order, their common time limit, the transaction before each request, the headers with its trace and ids,
+ * and the record of each request.
  * Does not own: retries and streaming of one model (`model/call-model.ts`), admission (`admission.ts`), and the
  * commit of the answer.
  * A stop ends the whole phase at once. A context that is too long is cut and sent again, which does not count as an
@@ -19,13 +19,16 @@ import type { ModelLimits } from '../../model/stream-answer.js'
 import { fact, phaseFact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Routing } from '../../protocol/event-codes.js'
+import { toHeaderValue, withoutUndefined } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
+import { globalRunId, stepIdOf } from '../../protocol/ids.js'
 import { digestOf } from '../../store/digest.js'
 import { appendEvents } from '../../store/events.js'
 import { namesSecret, noteSecret } from '../../store/known-secrets.js'
 import { insertBoundary } from '../../store/messages/context-boundaries.js'
 import { dropAttempts } from '../../store/messages/deltas.js'
 import type { Store } from '../../store/store.js'
+import { findThread } from '../../store/threads/threads.js'
 import { StoreError } from '../../store/store-error.js'
 import { pipeline } from '../../store/transaction.js'
 import { activeTraceparent, errorTypeOf } from '../../telemetry/spans.js'
@@ -33,6 +36,7 @@ import { watchModel } from '../../telemetry/watch-model.js'
 import type { AskedModel, ModelWatch } from '../../telemetry/watch-model.js'
 import type { ActivityDependencies } from '../activity.js'
 import { asCharged, chargeRequest, NoBudget } from '../budget/charge-request.js'
+import { clearingFacts } from '../compaction/compaction-facts.js'
 import { RequestBlocked } from '../hooks/hook-points.js'
 import { keep } from '../operation.js'
 import { stepScope } from '../scope.js'
@@ -41,7 +45,7 @@ import { errorFields } from '../thrown.js'
 import { createAdmission, patienceOf } from './admission.js'
 import { failureFact, providerText } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
-import type { DeltaWriter } from './deltas.js'
+import type { writeDeltas } from './deltas.js'
 import type { BuiltRequest } from './model-request.js'
 import { failureId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
@@ -61,7 +65,7 @@ interface CandidatesCall {
   readonly route: ReturnType<typeof routeOf>
   /** Builds the request to a model; `cuts` is the number of additional cuts of its context. */
   readonly build: (model: string, cuts: number) => Promise<BuiltRequest>
-  readonly deltas: DeltaWriter
+  readonly deltas: ReturnType<typeof writeDeltas>
   readonly signal: AbortSignal
 }
 
@@ -151,19 +155,25 @@ async function requestAnswer(
   { candidate, built, hasFallback, failures, limits }: CandidateRequest,
 ): Promise<Answered | ModelError> {
   const { step, deltas, signal } = call
-  const asking = { step, model: candidate.name, options: built.options, tokens: built.estimatedTokens }
-  const charge = () => chargeRequest(dependencies, { ...asking, hasBudgets: built.hasBudgets })
-  let request = await charge()
+  const { threadId, run, step: number, frame } = step.input
+  const place = { threadId, run, step: number, callId: frame?.callId ?? null, operation: step.operation.id }
+  const ids = await idHeaders(dependencies.store, candidate, place)
   const { options } = built
-  const again = async (): Promise<void> => void (request = await charge())
-  const requests = createRequestRecorder(dependencies.store, call, { candidate, built, failures, again })
+  let request = options
+  const { store } = dependencies
+  const charge = async (begin: (store: Store) => Promise<void>): Promise<void> => {
+    const { estimatedTokens: tokens, hasBudgets } = built
+    const asking = { step, model: candidate.name, options, tokens, hasBudgets, begin }
+    request = await chargeRequest(dependencies, asking)
+  }
+  const requests = createRequestRecorder(store, call, { candidate, built, failures, charge })
   const { watch } = requests
   try {
     const model = await languageModelOf(candidate, requests)
     const { answer } = await callWithRetries({
       model: withinRequest(
         asCharged(model, options, () => request),
-        watch,
+        { watch, ids: () => ids(step.log.number) },
       ),
       options,
       signal,
@@ -210,15 +220,15 @@ interface RequestRecorder {
   recordAnswer(answer: ModelAnswer): Answered
 }
 
+interface Recorded extends Pick<CandidateRequest, 'candidate' | 'built' | 'failures'> {
+  /** Charges the next request, and begins it. */
+  readonly charge: (begin: (store: Store) => Promise<void>) => Promise<void>
+}
+
 function createRequestRecorder(
   store: Store,
   { step, route, deltas }: CandidatesCall,
-  {
-    candidate,
-    built,
-    failures,
-    again: chargeAgain,
-  }: Pick<CandidateRequest, 'candidate' | 'built' | 'failures'> & { readonly again: () => Promise<void> },
+  { candidate, built, failures, charge }: Recorded,
 ): RequestRecorder {
   const { input, prompt } = step
   const { name: model } = candidate
@@ -229,11 +239,11 @@ function createRequestRecorder(
   return {
     watch,
     async begin(provided) {
-      // The first request was charged before it was built to its bound.
-      if (again) await chargeAgain()
       const repeats = !step.log.isFresh && step.log.model === model
       const routing = describeChoice(route, { selected: model, repeats, failures, request: built })
-      await startRequest(store, step, { model, provider: provided?.provider ?? null, built, again, routing })
+      const next = { model, provider: provided?.provider ?? null, built, again, routing }
+      // In the transaction of its charge it must not be lost.
+      await charge((own) => startRequest(own, step, { ...next, mayBeLost: again && own === store }))
       again = true
       called = provided
       deltas.begin(step.log.number)
@@ -270,6 +280,8 @@ interface NextRequest {
   readonly routing: Routing
   /** It repeats the previous request to the same model. */
   readonly again: boolean
+  /** It may be sent although the store has no note of it. */
+  readonly mayBeLost: boolean
 }
 
 /**
@@ -280,12 +292,13 @@ interface NextRequest {
 async function startRequest(store: Store, step: ModelStep, next: NextRequest): Promise<void> {
   const { input, log } = step
   const first = log.isFresh
-  const failed = log.failures.slice(-1).map(({ error }) => failureFact(step, error, nextKind(step, next)))
-  log.begin({ model: next.model, prices: pricesOf(step.content.models[next.model]) })
-  const events = [...failed, ...contextFacts(step, next, first), requestFact(step, next)]
   const { boundary } = next.built
+  let begun: readonly Fact[] | null = null
+  // Not before its charge has been found to fit, and once, however often the transaction runs.
+  const begin = (): readonly Fact[] => (begun ??= beginLogged(step, next, first))
   try {
     await store.write(async (tx) => {
+      const events = begin()
       pipeline(tx, keep(tx, step.operation, { state: 'started', detail: log.detail() }))
       if (boundary !== null && !next.again) await insertBoundary(tx, boundary)
       if (first && log.number > 1) await dropAttempts(tx, toStreamedMessage(step), log.number)
@@ -293,8 +306,19 @@ async function startRequest(store: Store, step: ModelStep, next: NextRequest): P
     })
   } catch (error) {
     // If the store fails between two requests, no answer is lost: the commit waits for the store.
-    if (!next.again || !StoreError.isInstance(error)) throw error
+    if (!next.mayBeLost || !StoreError.isInstance(error)) throw error
+    begin()
   }
+}
+
+/** Begins the request in the log of its operation. Returns what is told of it. */
+function beginLogged(step: ModelStep, next: NextRequest, first: boolean): readonly Fact[] {
+  const { log, content } = step
+  const failed = log.failures.slice(-1).map(({ error }) => failureFact(step, error, nextKind(step, next)))
+  log.begin({ model: next.model, prices: pricesOf(content.models[next.model]) })
+  const { boundary } = next.built
+  const cleared = boundary?.kind === 'cleared' && !next.again ? clearingFacts(step, boundary) : []
+  return [...failed, ...cleared, ...contextFacts(step, next, first), requestFact(step, next)]
 }
 
 function nextKind({ log }: ModelStep, { model }: NextRequest): 'retry' | 'fallback' {
@@ -320,7 +344,9 @@ function catalogFacts({ input, prompt }: ModelStep): readonly Fact[] {
 
 function manifestFact({ input, scope }: ModelStep, { model, provider, built }: NextRequest): Fact {
   const { messages, tools, dropped, modelId, contextWindow, estimatedTokens, tokens, items } = built
-  const sizes = { messages, tools, dropped, contextWindow, estimatedTokens, tokens, items }
+  const { refs, omissions } = built
+  const omitted = withoutUndefined({ refs, omissions })
+  const sizes = { messages, tools, dropped, contextWindow, estimatedTokens, tokens, items, ...omitted }
   return fact('context.resolved', { agent: input.agent, provider, model, modelId, ...sizes }, scope)
 }
 
@@ -390,22 +416,62 @@ export function modelNames(definition: ModelDefinition, model: LanguageModel | n
   return { provider: model?.provider ?? 'unknown', model: model?.modelId ?? definition.model }
 }
 
-/** The same model; spans that it creates become children of the span of the request, whose trace goes with the request. */
-export function withinRequest(model: LanguageModel, watch: ModelWatch): LanguageModel {
+type CallOptions = Parameters<LanguageModel['doStream']>[0]
+type Headers = Readonly<Record<string, string>>
+
+/** What a request is for. */
+interface RequestPlace {
+  readonly threadId: string
+  readonly run: number
+  readonly step: number
+  /** The call that asks; null: the step itself. */
+  readonly callId: string | null
+  /** The id of the model call, unique in its thread; its requests are counted. */
+  readonly operation: string
+}
+
+const PREFIX = 'x-everthread'
+
+/** Makes the headers with the ids of each request by its number; of a model without `sendIds` there are none, and nothing is read. */
+export async function idHeaders(
+  store: Store,
+  { sendIds = false }: ModelDefinition,
+  place: RequestPlace,
+): Promise<(request: number) => Headers> {
+  if (!sendIds) return () => ({})
+  const { threadId, run, step, callId, operation } = place
+  const thread = await store.read((db) => findThread(db, threadId))
+  const id = toHeaderValue(threadId)
+  return (request) => ({
+    [`${PREFIX}-session-id`]: toHeaderValue(thread?.root_thread_id ?? threadId),
+    [`${PREFIX}-thread-id`]: id,
+    [`${PREFIX}-run-id`]: globalRunId(id, run),
+    [`${PREFIX}-step-id`]: stepIdOf(run, step),
+    [`${PREFIX}-request-id`]: `${id}:${operation}:${request}`,
+    ...(callId !== null && { [`${PREFIX}-tool-call-id`]: callId }),
+  })
+}
+
+/** The same model; spans that it creates become children of the span of the request, whose trace and ids go with the request. */
+export function withinRequest(
+  model: LanguageModel,
+  { watch, ids }: { readonly watch: ModelWatch; readonly ids: () => Headers },
+): LanguageModel {
   return {
     specificationVersion: model.specificationVersion,
     provider: model.provider,
     modelId: model.modelId,
     supportedUrls: model.supportedUrls,
-    doGenerate: (options) => watch.runWithin(() => model.doGenerate(inTrace(options))),
-    doStream: (options) => watch.runWithin(() => model.doStream(inTrace(options))),
+    doGenerate: (options) => watch.runWithin(() => model.doGenerate(withHeaders(options, ids()))),
+    doStream: (options) => watch.runWithin(() => model.doStream(withHeaders(options, ids()))),
   }
 }
 
-type CallOptions = Parameters<LanguageModel['doStream']>[0]
-
-/** With the header `traceparent`, as every HTTP client that is instrumented sends it; ids of threads stay here. */
-function inTrace(options: CallOptions): CallOptions {
+/** With the header `traceparent`, as every HTTP client that is instrumented sends it. */
+function withHeaders(options: CallOptions, ids: Headers): CallOptions {
   const traceparent = activeTraceparent()
-  return traceparent === null ? options : { ...options, headers: { traceparent, ...options.headers } }
+  const headers = { ...(traceparent !== null && { traceparent }), ...ids }
+  return Object.keys(headers).length === 0
+    ? options
+    : { ...options, headers: { ...headers, ...options.headers } }
 }

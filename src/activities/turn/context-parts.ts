@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<Section, keyof ContextTokens>> = {
   system: 'system',
   subagents: 'system',
   tools: 'tools',
+  summary: 'history',
   messages: 'history',
   results: 'history',
   user: 'user',

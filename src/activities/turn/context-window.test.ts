@@ -27,9 +27,10 @@ function cut(budget: number, halvings = 0) {
       rows: ROWS,
       bytes: new Map(),
       overflows: false,
+      slides: null,
     },
     perspective: { type: 'ai_human', side: 'a' },
-    ...{ budget, halvings, tokensOf: () => 100 },
+    ...{ budget, halvings, tokensOf: () => 100, compaction: null },
   })
 }
 
@@ -40,7 +41,7 @@ test('T12 a window that is not full keeps its beginning', async () => {
 test('T12 a full window is cut to half, at the beginning of a turn', async () => {
   const { rows, cut: made } = await cut(799)
   expect(rows).toEqual(ROWS.slice(6))
-  expect(made).toEqual({ position: 17, detail: { opening: null, clipped: null, dropped: 7 } })
+  expect(made).toEqual({ position: 17, kind: 'cut', detail: { opening: null, clipped: null, dropped: 7 } })
 })
 
 test('each refusal of the provider halves a window that seemed to fit', async () => {

@@ -28,7 +28,7 @@ export const FLEETING = 2_000
  * A failed batch is written again before newer text, so that the text has no gap. At most one answer is held in
  * memory.
  */
-export interface DeltaWriter {
+interface DeltaWriter {
   add(delta: AnswerDelta): void
   /** Begins the request with this number, whose text starts at offset 0. */
   begin(request: number): void
@@ -249,4 +249,11 @@ function joinDeltas(deltas: readonly NewDelta[]): readonly NewDelta[] {
     else joined.push(delta)
   }
   return joined
+}
+
+/** For a request whose text nobody reads while it is written. */
+export const NO_STREAM: DeltaWriter = {
+  add: () => undefined,
+  begin: () => undefined,
+  finish: async () => undefined,
 }

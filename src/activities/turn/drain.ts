@@ -33,6 +33,7 @@ import type { Store, Writer } from '../../store/store.js'
 import { startDeferred } from '../../store/threads/children.js'
 import { narrowRun } from '../../store/threads/run-permissions.js'
 import { lastRun } from '../../store/threads/runs.js'
+import { isArchived } from '../../store/threads/open-threads.js'
 import type { ActivityDependencies } from '../activity.js'
 import { begin, lookUp, record, unstoredFacts } from '../operation.js'
 import type { HeldOperation, Unfinished } from '../operation.js'
@@ -303,8 +304,13 @@ async function isIdle(
   { content, delivered }: { readonly content: PlanContent; readonly delivered: readonly Message[] },
 ): Promise<boolean> {
   if (input.trigger === null || delivered.length > 0) return false
-  if (input.asked && (await needsModel(tx, input, content.plan.type))) return false
+  if (input.asked && (await goesOn(tx, input, content.plan.type))) return false
   return (await findOperation(tx, input.threadId, beginOperationOf(input).id)) === null
+}
+
+/** Whether a `continue` has something to do: nothing in a session that was archived after its sender had looked. */
+async function goesOn(tx: Writer, input: CallModelInput, type: Plan['type']): Promise<boolean> {
+  return !(await isArchived(tx, input.threadId)) && needsModel(tx, input, type)
 }
 
 /**

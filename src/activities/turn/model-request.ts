@@ -26,7 +26,7 @@ import type { ModelRequest } from '../../model/stream-answer.js'
 import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
-import type { ContextItem } from '../../protocol/event-codes.js'
+import type { ContextItem, ContextManifest } from '../../protocol/event-codes.js'
 import { statFile } from '../../store/files/files.js'
 import type { NewBoundary } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage } from '../../store/messages/transcript.js'
@@ -35,6 +35,7 @@ import { StoreError } from '../../store/store-error.js'
 import { listOpenInstances } from '../../store/threads/thread-tree.js'
 import type { OpenInstance } from '../../store/threads/thread-tree.js'
 import { microseconds } from '../scope.js'
+import { compactionOf, CONTEXT_SHARE, omissionsOf, summaryOf } from '../compaction/context-omissions.js'
 import { contextParts, rowSections } from './context-parts.js'
 import { cutContext, readWindow } from './context-window.js'
 import { operationOf } from './model-step.js'
@@ -42,9 +43,6 @@ import { outputInstruction, requestSettings } from './request-settings.js'
 
 /** The window of a model whose definition gives no size. */
 const CONTEXT_TOKENS = 128_000
-
-/** Share of the model's window that may be filled before the history is cut to half. */
-const CONTEXT_SHARE = 0.8
 
 type ContextWindow = Awaited<ReturnType<typeof readWindow>>
 
@@ -71,9 +69,25 @@ export interface RequestParts {
   readonly system: string
   readonly frameMessage: FrameMessage | null
   readonly hooks?: ContextHooks
+  /** Commits a cut with a summary of what it leaves out, after which the request is built anew. */
+  readonly compact?: (compaction: Compaction) => Promise<void>
 }
 
-export interface BuiltRequest extends ReturnType<typeof contextParts> {
+/** A cut that leaves messages out. */
+export interface Compaction {
+  readonly boundary: NewBoundary
+  /** The messages that it leaves out; not those that an earlier cut has left out. */
+  readonly leaves: readonly TranscriptMessage[]
+  /** The first message that stays. */
+  readonly next: string | null
+  /** The summary of what earlier cuts have left out. */
+  readonly before: string | null
+  /** What a command says that it must keep. */
+  readonly focus: string | null
+}
+
+export interface BuiltRequest
+  extends ReturnType<typeof contextParts>, Pick<ContextManifest, 'refs' | 'omissions'> {
   readonly options: ModelRequest
   /** The number of rows in the request. */
   readonly messages: number
@@ -105,7 +119,11 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
   )
   const context = requestContext({ ...parts, note })
   const before = weighRows(context, selectShownRows(parts, window))
-  const fixed = context.settingsTokens + tokensOf(before, [window.opening, context.frameRow])
+  const fixed =
+    context.settingsTokens +
+    tokensOf(before, [window.opening, context.frameRow]) +
+    textTokens(window.boundary?.detail.summary ?? null)
+  const compaction = compactionOf(parts, window)
   const cut = await cutContext(store, {
     input,
     window,
@@ -114,14 +132,25 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
     budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
     halvings: Math.max(0, parts.cuts - countStoredCuts(parts, window)),
     tokensOf: (row) => before.get(row.id) ?? 0,
+    compaction,
   })
+  const estimate = {
+    tokensBefore: context.settingsTokens + sum(before),
+    tokensAfter: fixed + tokensOf(before, cut.rows),
+  }
+  if (await compactFirst(given, boundaryOf(parts, { window, cut }, estimate), { window, cut })) {
+    const { compact: _, ...rest } = given
+    return buildRequest(rest)
+  }
   const rows = [...(await filterRows(parts, selectShownRows(parts, cut))), ...frameRows(context)]
   const options = withPermittedThinking({
     ...context.settings,
     prompt: await assemble(parts, context, { rows, window, cut, note }),
   })
+  const summary = summaryOf(parts, { window, cut })
   const sized = contextParts([
     ...context.sections,
+    { kind: 'summary', count: summary === null ? 0 : 1, tokens: textTokens(summary) },
     ...rowSections(rows, context.perspective, weighRows(context, rows)),
   ])
   const tokens = {
@@ -133,13 +162,29 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
     messages: rows.length,
     tools: context.settings.tools?.length ?? 0,
     dropped: (cut.cut ?? window.boundary)?.detail.dropped ?? 0,
+    ...omissionsOf(rows, { window, cut, summary }),
     hasBudgets: window.hasBudgets,
     contextWindow: context.model.maxContextTokens,
     modelId: context.model.model,
     shows: shownKinds(rows, context.inlining),
     ...sized,
-    boundary: boundaryOf(parts, cut, tokens),
+    boundary: boundaryOf(parts, { window, cut }, tokens),
   }
+}
+
+/** Nested steps and fallbacks compact nothing. */
+async function compactFirst(
+  given: RequestParts,
+  boundary: NewBoundary | null,
+  { window, cut }: Pick<PromptParts, 'window' | 'cut'>,
+): Promise<boolean> {
+  const isCut = boundary !== null && boundary.kind !== 'cleared'
+  if (given.compact === undefined || !isCut || compactionOf(given, window) === null) return false
+  const stays = new Set([...cut.rows, ...(cut.opening === null ? [] : [cut.opening])].map(({ id }) => id))
+  const leaves = selectShownRows(given, window).filter(({ id }) => !stays.has(id))
+  const { summary: before = null, focus = null } = window.boundary?.detail ?? {}
+  await given.compact({ boundary, leaves, next: cut.rows[0]?.id ?? null, before, focus })
+  return true
 }
 
 /** A nested step gets the note only if its own prompt may start subagents or write to them. */
@@ -181,8 +226,9 @@ async function assemble(
   const begins = (cut.cut ?? window.boundary)?.position ?? null
   // For a prompt that sees only the current run, rows before that run are no gap.
   const misses = prompt.includeChat || cut.opening?.run === input.run
-  const gapBefore = misses ? begins : null
-  const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore })
+  const gapBefore = misses && begins !== 0 ? begins : null
+  const summary = summaryOf({ prompt }, { window, cut })
+  const history = assemblePrompt({ system, messages: rows, perspective, files, author, gapBefore, summary })
   const whole = note === null ? history : [...history, registryMessage(note)]
   const passing = (frameRow !== null || isContinue(history.at(-1)) ? 1 : 0) + (whole.length - history.length)
   if (hooks?.prefilter === undefined) return withCacheHints(whole, passing)
@@ -248,21 +294,31 @@ function countStoredCuts({ input }: RequestParts, { boundary }: ContextWindow): 
  */
 function boundaryOf(
   { input, prompt, model, cuts }: RequestParts,
-  { cut }: CutContext,
+  { window, cut: { cut } }: Pick<PromptParts, 'window' | 'cut'>,
   tokens: Pick<NewBoundary, 'tokensBefore' | 'tokensAfter'>,
 ): NewBoundary | null {
   const isOfSide = model === prompt.model && input.frame === null && prompt.includeChat
-  if (cut === null || !isOfSide) return null
+  if (cut === null || cut.kind === 'slides' || !isOfSide) return null
   return {
     threadId: input.threadId,
     side: input.side,
     position: cut.position,
-    kind: cuts === 0 ? 'window' : 'context_length',
+    kind: kindOf(window, cut, cuts),
     operation: operationOf(input).id,
     detail: { ...cut.detail, cuts },
     ...tokens,
     createdAt: microseconds(input),
   }
+}
+
+function kindOf(
+  { boundary }: ContextWindow,
+  { kind }: NonNullable<CutContext['cut']>,
+  cuts: number,
+): NewBoundary['kind'] {
+  if (kind === 'cleared') return 'cleared'
+  if (cuts > 0) return 'context_length'
+  return boundary?.kind === 'request' ? 'command' : 'window'
 }
 
 function frameRows({ frameRow }: RequestContext): readonly TranscriptRow[] {
@@ -347,7 +403,7 @@ function requestContext(parts: NotedParts): RequestContext {
     settings,
     sections,
     settingsTokens: contextParts(sections).estimatedTokens,
-    mostTokens: (model.maxContextTokens ?? CONTEXT_TOKENS) * CONTEXT_SHARE,
+    mostTokens: (model.maxContextTokens ?? CONTEXT_TOKENS) * (prompt.compaction?.threshold ?? CONTEXT_SHARE),
     frameRow: parts.frameMessage === null ? null : frameRow(input, parts.frameMessage),
   }
 }

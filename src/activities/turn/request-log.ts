@@ -17,6 +17,8 @@ export interface OperationDetail {
   readonly requests: readonly RequestRecord[]
   /** The number of requests that the usage of an earlier answer includes. */
   readonly reported?: number
+  /** What a compaction before the request cost, which no answer has reported yet. */
+  readonly beside?: Usage | null
   /** The number of waits for providers, and their total milliseconds; left out if there are none. */
   readonly waits?: number
   readonly waited?: number
@@ -42,17 +44,19 @@ export class RequestLog {
   #isFresh = true
   #began = 0
   #reported: number
+  #beside: Usage | null
   #waits: number
   #waited: number
 
   /** Keeps other fields of the detail. */
   constructor(known: Known) {
-    const { requests = [], reported = 0, waits = 0, waited = 0 } = known
+    const { requests = [], reported = 0, beside = null, waits = 0, waited = 0 } = known
     this.#known = known
     this.#requests = requests.map((request) =>
       request.usage === null && request.error === null ? { ...request, error: 'lost' } : request,
     )
     this.#reported = reported
+    this.#beside = beside
     this.#waits = waits
     this.#waited = waited
   }
@@ -124,6 +128,7 @@ export class RequestLog {
   /** The answer of the activity reports the usage so far. */
   report(): void {
     this.#reported = this.#requests.length
+    this.#beside = null
   }
 
   recordWait(milliseconds: number): void {
@@ -134,7 +139,13 @@ export class RequestLog {
 
   /** The usage that no answer has reported yet; null if there is none. A wait reports the usage so far. */
   sumUnreportedUsage(): Usage | null {
-    return sumUsage(this.#requests.slice(this.#reported))
+    const own = sumUsage(this.#requests.slice(this.#reported))
+    return this.#beside === null ? own : addUsage(own, this.#beside)
+  }
+
+  /** Adds the cost of an operation beside this one, which the answer reports too. */
+  addBeside(usage: Usage): void {
+    this.#beside = addUsage(this.#beside, usage)
   }
 
   get requests(): readonly RequestRecord[] {
@@ -146,6 +157,7 @@ export class RequestLog {
     return {
       ...this.#known,
       requests: [...this.#requests],
+      ...(this.#beside !== null || this.#known.beside != null ? { beside: this.#beside } : {}),
       ...((this.#waits > 0 || this.#reported > 0) && waited),
     }
   }

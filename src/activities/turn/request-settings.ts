@@ -31,12 +31,10 @@ interface SettingsInput {
 /** The parts of a request other than its messages: tools, tool choice, reasoning, and provider options. */
 export function requestSettings(asking: SettingsInput): Omit<ModelRequest, 'prompt'> {
   const { prompt, model } = asking
-  const tools = model.supportsToolCalls ? prompt.tools : []
+  const tools = model.supportsToolCalls ? toolConfiguration(prompt.tools, prompt.providerTools) : []
   const effort = effortOf(prompt.reasoning, model.reasoningLevels)
   return {
-    ...(tools.length === 0
-      ? {}
-      : { tools: toolConfiguration(tools), toolChoice: { type: prompt.toolChoice } }),
+    ...(tools.length === 0 ? {} : { tools, toolChoice: { type: prompt.toolChoice } }),
     ...(effort === null ? {} : { reasoning: effort }),
     ...(model.maxOutputTokens === null ? {} : { maxOutputTokens: model.maxOutputTokens }),
     ...responseFormat(asking),

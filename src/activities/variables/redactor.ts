@@ -5,8 +5,8 @@
  * It finds a value unchanged, without surrounding blanks, and as JSON and URLs encode it. It does not find values that code
  * has transformed (base64, a digest, a part), nor values so short that ordinary words contain them.
  */
-import { createTextRedactor } from '../../store/known-secrets.js'
-import type { TextRedactor } from '../../store/known-secrets.js'
+import { createTextRedactor } from '../../policy/text-redactor.js'
+import type { TextRedactor } from '../../policy/text-redactor.js'
 import { readThrown } from '../thrown.js'
 
 /** The secrets that one state has given out. */
@@ -29,6 +29,7 @@ export function createRedactor(): Redactor {
   return {
     note: texts.note,
     redact: texts.redact,
+    split: texts.split,
     // Redaction keeps the shape: only texts differ, and bytes stay.
     redactJson: <Value>(value: Value): Value =>
       texts.empty ? value : (walk(value, texts.redact, new Set()) as Value),

@@ -2,7 +2,12 @@ import type { JSONSchema7 } from '@ai-sdk/provider'
 
 import type { ActionKind, BudgetFact } from '../../protocol/event-codes.js'
 import { isRestricted } from '../../policy/approval.js'
-import { approvalDetailOf, formOfRequest, takesArguments } from '../../policy/approval-detail.js'
+import {
+  approvalDetailOf,
+  failureOfRequest,
+  formOfRequest,
+  takesArguments,
+} from '../../policy/approval-detail.js'
 import type { Question } from '../../policy/approval-detail.js'
 import type { CombinedApproval } from '../../policy/approval.js'
 import type { PreviewPart } from '../../policy/preview.js'
@@ -11,6 +16,7 @@ import type { BudgetDetail } from '../../policy/budget-request.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
+import type { ToolFailure } from '../../protocol/payloads/tool-failure.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { listRequests } from '../../store/calls/request-lists.js'
@@ -33,6 +39,8 @@ export type PendingRequest =
       readonly args?: JsonValue
       /** The JSON schema of the `result` that the tool asks for. @default any */
       readonly form?: JSONSchema7
+      /** The failure for which a person is asked, if the tool has failed. */
+      readonly failure?: ToolFailure
       /** Microseconds since 1970. */
       readonly requestedAt: number
     }
@@ -105,8 +113,14 @@ export function toPendingRequest(listed: ListedRequest): PendingRequest {
   const budget = budgetDetailOf(request)
   if (budget !== null) return toBudgetRequest(request, budget)
   const form = formOfRequest(request)
+  const failure = failureOfRequest(request)
   if (kind === 'call')
-    return { id, kind, toolName, ...parseArguments(args), ...(form !== undefined && { form }), requestedAt }
+    return {
+      ...{ id, kind, toolName, ...parseArguments(args) },
+      ...(form !== undefined && { form }),
+      ...(failure !== null && { failure }),
+      requestedAt,
+    }
   const { agent, required, missing, child } = detail ?? {}
   return {
     id,
@@ -198,6 +212,16 @@ export async function findPendingRequest(
       })
     return toPendingRequest(listed)
   })
+}
+
+/** The kind of a request, whatever has become of it; null: there is none of that id. */
+export async function findRequestKind(
+  context: ClientContext,
+  { threadId, requestId }: { readonly threadId: string; readonly requestId: string },
+): Promise<PendingRequest['kind'] | null> {
+  const store = await context.store()
+  const request = await store.read((db) => findRequest(db, threadId, requestId))
+  return request?.kind ?? null
 }
 
 async function findFate(db: Reader, threadId: string, id: string): Promise<keyof typeof GONE> {

@@ -6,8 +6,9 @@ import { SCHEMA_VERSION } from '../../protocol/events.js'
 import type { JoinedFact, ThreadEvent } from '../../protocol/events.js'
 import type { JoinedMessage, JoinedPayloads } from '../../protocol/event-codes.js'
 import type { Message } from '../../protocol/message.js'
+import type { ToolProgress } from '../../protocol/payloads/live-text.js'
 import type { QueuedItem } from '../../protocol/status.js'
-import { runNumberOf } from '../../protocol/ids.js'
+import { eventIdOf, runNumberOf } from '../../protocol/ids.js'
 import { utf8Length } from '../../protocol/values.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import { findRequest } from '../../store/calls/requests.js'
@@ -42,7 +43,7 @@ export interface EventPage {
   readonly events: readonly JoinedFact[]
   /** Pieces of the text that streams, in the order of their arrival. */
   readonly deltas: readonly StoredDelta[]
-  /** For messages among the events: the first attempt whose deltas are still useful; none is once the message is created. */
+  /** For messages and calls among the events: the first attempt whose deltas are still useful; none is once the message is created or the call has ended. */
   readonly useful: ReadonlyMap<string, number>
   /** True when more events follow. */
   readonly more: boolean
@@ -95,9 +96,15 @@ export async function readEventPage(db: Reader, read: ReadEventPage): Promise<Ev
   }
 }
 
+const ENDS_REPORTS: ReadonlySet<string> = new Set(['tool.result', 'action.required'])
+
 function findUsefulAttempts(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
   const attempts = new Map<string, number>()
   for (const { type, scope, payload } of events) {
+    // Nothing that a call has reported while it ran is shown behind its end, or while it waits for a person.
+    if (ENDS_REPORTS.has(type) && scope.toolCallId !== undefined) attempts.set(scope.toolCallId, Infinity)
+    // It waited for a person before it began.
+    if (type === 'tool.started' && scope.toolCallId !== undefined) attempts.delete(scope.toolCallId)
     if (scope.messageId === undefined) continue
     const attempt = payload['attempt']
     if (type === 'model.requested' && typeof attempt === 'number') attempts.set(scope.messageId, attempt)
@@ -115,7 +122,7 @@ function joinEvent(place: EventPlace, event: StoredEvent, fields: object): Joine
   const joined = {
     ...scope,
     sequence,
-    eventId: `${place.threadId}:${sequence}`,
+    eventId: eventIdOf(place.threadId, sequence),
     type,
     timestamp: new Date(toMillis(at)).toISOString(),
     schemaVersion: SCHEMA_VERSION,
@@ -130,13 +137,24 @@ export function toDeltaEvent(
   { messageId, kind, attempt, offset, text }: NewDelta,
   { cursor, ...place }: EventPlace & { readonly cursor: string },
 ): ThreadEvent {
-  return {
+  const event = {
     cursor,
-    type: kind === 'text' ? 'model.delta' : 'reasoning.delta',
     timestamp: new Date().toISOString(),
     schemaVersion: SCHEMA_VERSION,
-    ...{ ...place, messageId },
-    payload: { attempt, offset, text },
+    ...place,
+  }
+  const payload = { attempt, offset, text }
+  switch (kind) {
+    case 'text':
+      return { ...event, type: 'model.delta', messageId, payload }
+    case 'reasoning':
+      return { ...event, type: 'reasoning.delta', messageId, payload }
+    case 'output':
+      return { ...event, type: 'tool.output', toolCallId: messageId, payload }
+    case 'progress': {
+      const report = JSON.parse(text) as ToolProgress
+      return { ...event, type: 'tool.progress', toolCallId: messageId, payload: { attempt, ...report } }
+    }
   }
 }
 
@@ -331,7 +349,7 @@ function nameOf(child: ChildRecord | null): JoinedPayloads['subagent.spawned'] {
 }
 
 /** As requests show arguments. */
-function withoutSecrets(args: string): string {
+export function withoutSecrets(args: string): string {
   try {
     const value = JSON.parse(args) as JsonValue
     const shown = redactFields(value)
@@ -359,6 +377,7 @@ function truncateMessage(message: Message | null): JoinedMessage {
     ...message,
     content: message.content === null ? null : truncate(message.content, JOINED_BYTES / 2),
     reasoning_content: null,
+    ...(fits(JSON.stringify(message.provider_parts ?? [])) ? {} : { provider_parts: [] }),
     tool_calls: fits(message.tool_calls) ? message.tool_calls : null,
     metadata: fits(JSON.stringify(message.metadata)) ? message.metadata : null,
   }

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto'
 import { ConfigError } from '../../protocol/errors.js'
 import { SCHEMA_VERSION } from '../../protocol/events.js'
 import type { ThreadEvent } from '../../protocol/events.js'
+import { countChanges } from '../../store/changes.js'
 import { isFutureCursor, lastSequence } from '../../store/events.js'
 import type { AllEventsPage, Reader, Store } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
@@ -95,6 +96,19 @@ async function isStored(context: ClientContext, threadId: string, sequence: numb
   return sequence <= (await store.read((db) => lastSequence(db, threadId)))
 }
 
+/** @throws ConfigError for an `after` that is none, and for one behind the newest event: nothing would come until that number is reached */
+export async function requireCursor(
+  context: ClientContext,
+  threadId: string,
+  after: number | string,
+): Promise<void> {
+  const { sequence } = parsePosition(after)
+  if (sequence === 0 || (await isStored(context, threadId, sequence))) return
+  throw new ConfigError([
+    `Expected "after" to be the cursor of an event of thread "${threadId}", got ${sequence}, which it has not reached: begin at 0, or with its snapshot.`,
+  ])
+}
+
 /**
  * Delivers the events of a thread, or of a tree, from a cursor on; on request it begins with the snapshot.
  * @throws ConfigError for an invalid `after`, unless it begins with the snapshot; ThreadNotFoundError
@@ -138,24 +152,27 @@ async function* followTree(
   const store = await context.store()
   const tree = await openTree(store, root)
   let place = await tree.placeOf(after)
-  const watch = watchTree(store, signal)
+  const isAborted = (): boolean => signal?.aborted === true
+  const changes = countChanges()
+  const watch = watchTree(store, signal, changes.add)
   try {
     if (follow) watch.add(await store.read((db) => openThreads(db, root)))
     for (;;) {
-      watch.reset()
+      const { version } = changes
       // Before the page: whatever a closed thread has written is committed then.
       const isOver = follow && (await store.read((db) => openThreads(db, root, 1))).length === 0
       const page = await store.readAllEvents({ after: place, rows: ROWS, of: { root } })
       watch.add(page.events.map(({ threadId }) => threadId))
       for await (const event of joined(store, page)) {
-        if (signal?.aborted === true) return
+        if (isAborted()) return
         yield { ...event.fact, cursor: tree.cursorOf(event.cursor) }
       }
       place = page.next
       if (page.more) continue
       if (page.settled && (isOver || !follow)) return
-      await watch.waitForChange(page.settled ? PAUSES.longest : PAUSES.unsettled)
-      if (signal?.aborted === true) return
+      if (isAborted()) return
+      await changes.wait(version, page.settled ? PAUSES.longest : PAUSES.unsettled)
+      if (isAborted()) return
     }
   } finally {
     watch.end()
@@ -242,37 +259,19 @@ async function* joined(store: Store, { events }: AllEventsPage) {
 interface TreeWatch {
   /** Watches these threads too: the first event of a thread tells that it is there. */
   add(threadIds: readonly string[]): void
-  /** Is called before each read: a commit from here on ends the next `waitForChange`. */
-  reset(): void
-  waitForChange(longest: number): Promise<void>
   end(): void
 }
 
-function watchTree(store: Store, signal: AbortSignal | undefined): TreeWatch {
+/** Tells of each commit in the threads that it watches, and of an abort. */
+function watchTree(store: Store, signal: AbortSignal | undefined, onChange: () => void): TreeWatch {
   const watched = new Map<string, () => void>()
-  let hasChanged = false
-  let wake = (): void => undefined
-  const change = (): void => {
-    hasChanged = true
-    wake()
-  }
-  signal?.addEventListener('abort', change, { once: true })
+  signal?.addEventListener('abort', onChange, { once: true })
   return {
     add(threadIds) {
-      for (const id of threadIds) if (!watched.has(id)) watched.set(id, store.watch(id, change))
-    },
-    reset: () => void (hasChanged = false),
-    async waitForChange(longest) {
-      if (hasChanged || signal?.aborted === true) return
-      let timer: NodeJS.Timeout | undefined
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        timer = setTimeout(resolve, longest)
-      })
-      clearTimeout(timer)
+      for (const id of threadIds) if (!watched.has(id)) watched.set(id, store.watch(id, onChange))
     },
     end() {
-      signal?.removeEventListener('abort', change)
+      signal?.removeEventListener('abort', onChange)
       for (const end of watched.values()) end()
     },
   }

@@ -15,13 +15,19 @@ export interface EventPosition {
   readonly streamed: StreamedText | null
 }
 
-/** How much of a streaming message was seen, in characters of each kind. */
+/** How much of a streaming message, or of the reports of a running call, was seen. */
 interface StreamedText {
+  /** Of the message or the call. */
   readonly messageId: string
   readonly attempt: number
+  /** Characters of the text of the message, or of the output of the call. */
   readonly text: number
+  /** Characters of the reasoning of the message, or reports of the progress of the call. */
   readonly reasoning: number
 }
+
+/** Which part of the position counts a kind. */
+const COUNTED = { text: 'text', output: 'text', reasoning: 'reasoning', progress: 'reasoning' } as const
 
 /** Formats a position in ASCII without blanks, for HTTP headers: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`. */
 export function cursorOf({ sequence, streamed }: EventPosition): string {
@@ -88,7 +94,9 @@ export function createEventStream(
 
   function withCursor(event: EventPage['events'][number]): ThreadEvent {
     sequence = event.sequence
-    if (event.type === 'message.created' && event.messageId === streamed?.messageId) streamed = null
+    const ended = event.type === 'tool.result' ? event.toolCallId : event.messageId
+    const ends = event.type === 'message.created' || event.type === 'tool.result'
+    if (ends && ended === streamed?.messageId) streamed = null
     return { ...event, cursor: cursorOf({ sequence, streamed }) }
   }
 
@@ -149,6 +157,7 @@ function follows(last: Piece, next: Piece): boolean {
   return (
     last.messageId === next.messageId &&
     last.kind === next.kind &&
+    next.kind !== 'progress' &&
     last.offset + last.text.length === next.offset
   )
 }
@@ -167,14 +176,19 @@ function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   const same = seen?.messageId === messageId
   // A piece of a stale attempt would be shown after the text of its successor.
   if (same && attempt < seen.attempt) return null
-  const known = same && attempt === seen.attempt ? seen : { messageId, attempt, text: 0, reasoning: 0 }
+  const position = same && attempt === seen.attempt ? seen : { messageId, attempt, text: 0, reasoning: 0 }
+  const counted = COUNTED[kind]
+  const known = position[counted]
+  // A report of progress replaces those before it, so none of them is missing.
+  if (kind === 'progress')
+    return offset < known ? null : { piece, known: offset, streamed: { ...position, [counted]: offset + 1 } }
   const end = offset + text.length
-  if (end <= known[kind]) return null
-  const skipped = Math.max(0, known[kind] - offset)
+  if (end <= known) return null
+  const skipped = Math.max(0, known - offset)
   return {
     piece: { ...piece, offset: offset + skipped, text: text.slice(skipped) },
-    known: known[kind],
-    streamed: { ...known, [kind]: end },
+    known,
+    streamed: { ...position, [counted]: end },
   }
 }
 

@@ -56,11 +56,11 @@ export async function* followView<Name extends ViewName>(
 }
 
 /** The state of a view behind that many facts. */
-async function stateAt<Viewed>(
+export async function stateAt<State, Viewed>(
   store: Store,
-  view: View<unknown, Viewed>,
+  view: View<State, Viewed>,
   { threadId, sequence }: { readonly threadId: string; readonly sequence: number },
-): Promise<unknown> {
+): Promise<State> {
   let state = view.begin
   for (let after = 0; after < sequence;) {
     const bare = Math.min(PAGE, sequence - after)

@@ -22,8 +22,10 @@ export interface RecordedDecision extends PermissionDecision {
   readonly toolName: string
   readonly runId: string
   readonly stepId: string
-  /** The message that proposed it, with the arguments as the model wrote them. */
-  readonly messageId: string
+  /** The message that proposed it, with the arguments as the model wrote them; null: the code of another call made it in place. */
+  readonly messageId: string | null
+  /** The call of a prompt whose model made it, or of a tool whose code did; null: the model of a side made it. */
+  readonly parentCallId: string | null
   /** When the call began, in microseconds since 1970; null: it did not begin. */
   readonly startedAt: number | null
   /** How it ended; null: it has not. */
@@ -59,10 +61,22 @@ export async function listDecisions(
   return store.read(async (db) => {
     await requireThread(db, threadId)
     const most = Math.min(limit, LIMITS.longestPage)
-    const calls = await listDecidedCalls(db, { threadId, callId: toolCallId, limit: most })
-    const shown = await readShown(db, threadId, calls)
-    return calls.flatMap((call) => toDecision(call, shown))
+    return decisionsOf(
+      db,
+      threadId,
+      await listDecidedCalls(db, { threadId, callId: toolCallId, limit: most }),
+    )
   })
+}
+
+/** The decisions about these calls of a thread; a call about which nothing is decided yet has none. */
+export async function decisionsOf(
+  db: Reader,
+  threadId: string,
+  calls: readonly ToolCallRecord[],
+): Promise<readonly RecordedDecision[]> {
+  const shown = await readShown(db, threadId, calls)
+  return calls.flatMap((call) => toDecision(call, shown))
 }
 
 /** What stands in other rows: previews by the id of their request, and files by the message of the result. */
@@ -93,7 +107,8 @@ function toDecision(call: ToolCallRecord, { previews, files }: Shown): readonly 
   return [
     {
       ...{ toolCallId: id, toolName: name, runId: runIdOf(run), stepId: stepIdOf(run, step) },
-      ...{ messageId: call.message_id, startedAt, errorCode: call.error_code, resultMessageId },
+      ...{ messageId: call.message_id === '' ? null : call.message_id, parentCallId: call.parent_call_id },
+      ...{ startedAt, errorCode: call.error_code, resultMessageId },
       outcome: call.status === 'open' ? null : call.status,
       finishedAt: call.finished_at,
       ...decided,

@@ -1,12 +1,20 @@
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
+import type { ForkedFrom } from '../../protocol/payloads/lifecycle.js'
 import type { ThreadStatus } from '../../protocol/status.js'
 import { listAgents } from '../../store/agents.js'
 import type { AgentRecord } from '../../store/agents.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest, RequestCursor } from '../../store/calls/request-lists.js'
-import { countThreads, findThread, listThreads } from '../../store/threads/threads.js'
+import {
+  countThreads,
+  findThread,
+  forkedFromOf,
+  listThreads,
+  showThreads,
+} from '../../store/threads/threads.js'
 import type { ThreadCursor, ThreadRecord } from '../../store/threads/threads.js'
+import type { Reader } from '../../store/store.js'
 import { toPendingRequest } from '../answers/pending-request.js'
 import type { PendingRequest } from '../answers/pending-request.js'
 import type { ClientContext } from '../client-context.js'
@@ -16,7 +24,7 @@ const ROWS_OF_PAGE = 50
 
 const PAGE = 100
 
-type ThreadPage = Awaited<ReturnType<typeof listThreads>>
+type ThreadPage = Awaited<ReturnType<typeof readPage>>
 
 /** The filter of a list of threads; a field that is left out matches all. */
 export interface ListThreads {
@@ -46,7 +54,11 @@ export interface ThreadSummary {
   readonly parent: string | null
   /** Thread id of the root of its tree; its own id for a root thread. */
   readonly root: string
+  /** Where a fork has its transcript from; null for a thread that is no fork. */
+  readonly forkedFrom: ForkedFrom | null
   readonly title: string | null
+  /** The first 200 characters of its first message, if that is a user's; null until it is delivered. */
+  readonly opening: string | null
   readonly tags: readonly string[]
   readonly createdAt: number
   /**
@@ -69,8 +81,8 @@ export async function* summarizeThreads(
   let after: ThreadCursor | null = null
   do {
     const cursor: ThreadCursor | null = after
-    const page: ThreadPage = await store.read((db) => listThreads(db, { filter, after: cursor, limit: PAGE }))
-    yield* page.threads.map(toThreadSummary)
+    const page: ThreadPage = await store.read((db) => readPage(db, { filter, after: cursor, limit: PAGE }))
+    yield* page.threads
     after = page.next
   } while (after !== null)
 }
@@ -91,9 +103,9 @@ export async function listThreadsPage(
   const after = cursor === undefined ? null : readThreadCursor(cursor)
   const size = checkLimit(limit)
   const store = await context.store()
-  const { threads, next } = await store.read((db) => listThreads(db, { filter, after, limit: size }))
+  const { threads, next } = await store.read((db) => readPage(db, { filter, after, limit: size }))
   return {
-    threads: threads.map(toThreadSummary),
+    threads,
     next: next === null ? null : cursorOf([next.lastActivityAt, next.id]),
   }
 }
@@ -125,20 +137,45 @@ export async function countThreadsByStatus(
 /** Reads a thread; null if the store has no such thread. */
 export async function findSummary(context: ClientContext, threadId: string): Promise<ThreadSummary | null> {
   const store = await context.store()
-  const thread = await store.read((db) => findThread(db, threadId))
-  return thread === null ? null : toThreadSummary(thread)
+  return store.read(async (db) => {
+    const thread = await findThread(db, threadId)
+    const [shown] = thread === null ? [] : await showThreads(db, [thread])
+    return shown === undefined ? null : toThreadSummary(shown)
+  })
 }
 
-function toThreadSummary(thread: ThreadRecord): ThreadSummary {
+/** To whom a thread belongs, and what is above it. */
+export interface ThreadOwner {
+  readonly account: string | null
+  readonly parent: string | null
+}
+
+/** Reads what a server asks before each request, in one statement; null if the store has no such thread. */
+export async function findOwner(context: ClientContext, threadId: string): Promise<ThreadOwner | null> {
+  const store = await context.store()
+  const thread = await store.read((db) => findThread(db, threadId))
+  return thread === null ? null : { account: thread.account, parent: thread.parent_thread_id }
+}
+
+async function readPage(db: Reader, list: Parameters<typeof listThreads>[1]) {
+  const { threads, next } = await listThreads(db, list)
+  return { threads: (await showThreads(db, threads)).map(toThreadSummary), next }
+}
+
+function toThreadSummary(
+  thread: Awaited<ReturnType<typeof showThreads<ThreadRecord>>>[number],
+): ThreadSummary {
   return {
     threadId: thread.id,
     agent: thread.agent,
-    status: thread.status,
+    status: thread.shownStatus,
     userId: thread.user_id,
     account: thread.account,
     parent: thread.parent_thread_id,
     root: thread.root_thread_id,
+    forkedFrom: forkedFromOf(thread),
     title: thread.title,
+    opening: thread.opening,
     tags: thread.tags,
     createdAt: thread.created_at,
     lastActivityAt: thread.last_activity_at,

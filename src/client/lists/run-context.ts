@@ -1,10 +1,9 @@
 import type { RunContext } from '../../policy/run-context.js'
-import { globalRunId, runIdOf } from '../../protocol/ids.js'
-import { HIGHEST_INT } from '../../store/schema.js'
 import { readRunContext } from '../../store/threads/run-context.js'
 import { lastRun } from '../../store/threads/runs.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
+import { runNumber } from '../reads/run-result.js'
 
 /** Reads the context of a run, by the id that events have, or by the one that is unique over all threads. */
 export async function readThreadContext(
@@ -15,13 +14,7 @@ export async function readThreadContext(
   const store = await context.store()
   return store.read(async (db) => {
     await requireThread(db, threadId)
-    const number = runId === undefined ? (await lastRun(db, threadId))?.number : numberOf(threadId, runId)
+    const number = runId === undefined ? (await lastRun(db, threadId))?.number : runNumber(threadId, runId)
     return number === undefined ? null : readRunContext(db, { threadId, number })
   })
-}
-
-function numberOf(threadId: string, runId: string): number | undefined {
-  const number = Number(/(\d+)$/.exec(runId)?.[1])
-  const isId = runId === runIdOf(number) || runId === globalRunId(threadId, number)
-  return isId && number <= HIGHEST_INT ? number : undefined
 }

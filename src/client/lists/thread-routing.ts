@@ -53,12 +53,16 @@ export async function readNewestEvents(db: Reader, threadId: string): Promise<re
   return readEvents(db, { threadId, after, limit: NEWEST })
 }
 
-/** Reads it from the store: no worker has to run. @throws ThreadNotFoundError */
-export async function readThreadRouting(context: ClientContext, threadId: string): Promise<RoutingSummary> {
+/** Reads it from the store: no worker has to run. `known`: the newest events, read already. @throws ThreadNotFoundError */
+export async function readThreadRouting(
+  context: ClientContext,
+  threadId: string,
+  known?: readonly StoredEvent[],
+): Promise<RoutingSummary> {
   const store = await context.store()
   return store.read(async (db) => {
     await requireThread(db, threadId)
-    const newest = await readNewestEvents(db, threadId)
+    const newest = known ?? (await readNewestEvents(db, threadId))
     const run = (await lastRun(db, threadId))?.number ?? 0
     return {
       threadId,

@@ -4,13 +4,20 @@
  * Does not own: what a worker records (`definitions/inventory.ts`), what a model is offered
  * (`definitions/plan/offered-tools.ts`), and the judgement (`policy/`).
  */
+import { factsOfSourceTool } from '../../definitions/inventory.js'
 import type { AgentInventory, Flag, SideInventory, ToolFacts } from '../../definitions/inventory.js'
 import { enabledSubagents, flagsOf, isOn, listOfferedTools } from '../../definitions/plan/offered-tools.js'
 import type { SubagentContent, ToolContent } from '../../definitions/plan/plan-content.js'
+import { contentOfSourceTool, offerSourceTools } from '../../definitions/plan/source-tools.js'
+import type { OfferedSourceTool, SourceCatalog } from '../../definitions/plan/source-tools.js'
 import { traitsOfStart } from '../../policy/action.js'
 import { combineApprovalRules } from '../../policy/approval.js'
 import { nowMicros } from '../../protocol/time.js'
+import { catalogOperationId } from '../../protocol/ids.js'
+import { findCatalogs } from '../../store/operations.js'
+import { lastRun } from '../../store/threads/runs.js'
 import { findGrant } from '../../store/calls/grants.js'
+import { isOpen } from '../../store/threads/open-threads.js'
 import { findThreadForCall } from '../../store/threads/threads.js'
 import { forecast } from '../../policy/forecast.js'
 import type { Forecast, Foreseen } from '../../policy/forecast.js'
@@ -26,7 +33,7 @@ import { openRun } from '../../store/threads/stops.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
 import { findInherited, openVariable } from '../../store/threads/variables.js'
 import type { VariableRecord } from '../../store/threads/variables.js'
-import { isOpen, requireThread } from '../client-context.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { readInventory } from './recorded-inventory.js'
 
@@ -51,6 +58,8 @@ export interface ThreadTool {
   readonly taskQueue?: string
   /** The activity of a remote tool. */
   readonly activity?: string
+  /** The source that has it, such as an MCP server: the last run that asked it has got the tool. */
+  readonly source?: string
   readonly capabilities: readonly string[]
   /** It changes nothing outside. False for agents and prompts, whose own calls may change something. */
   readonly isReadOnly: boolean
@@ -157,7 +166,32 @@ async function toolsOfSide(
         { tool: offered.get(tool.name) ?? tool, isOffered: offered.has(tool.name) },
       ),
     )
+  for (const { source, tool } of await readSourceTools(reading, side))
+    tools.push(
+      await describeTool(
+        { ...reading, inventory, side, name, enabled },
+        {
+          ...{ tool: contentOfSourceTool(tool), isOffered: true },
+          ...{ source, facts: factsOfSourceTool(tool) },
+        },
+      ),
+    )
   return tools
+}
+
+/** The tools of the side's sources, as the newest run has got them. */
+async function readSourceTools(
+  { db, thread }: Reading,
+  side: SideInventory,
+): Promise<readonly OfferedSourceTool[]> {
+  const { toolSources = [] } = side
+  const run = toolSources.length === 0 ? null : await lastRun(db, thread.id)
+  if (run === null) return []
+  const ids = toolSources.map((source) => catalogOperationId(run.number, source))
+  // Written by `withSourceTools`: the store's boundary.
+  const kept = (await findCatalogs(db, { threadId: thread.id, ids })) as readonly SourceCatalog[]
+  const catalogs = toolSources.flatMap((name) => kept.find(({ source }) => source === name) ?? [])
+  return offerSourceTools(side, catalogs).offered
 }
 
 /** The flags of a side that are on, by the values that its thread has or inherits. */
@@ -193,14 +227,17 @@ function isFlagOn(secrets: SecretBox, { flag, record }: FlagValue): boolean {
 interface Described {
   readonly tool: ToolContent
   readonly isOffered: boolean
+  /** Of a tool of a source; left out: the worker has recorded them. */
+  readonly facts?: ToolFacts
+  readonly source?: string
 }
 
 async function describeTool(reading: SideReading, described: Described): Promise<ThreadTool> {
   const { name: toolName, description, inputSchema } = described.tool
   const { side, name } = reading
-  const facts = factsOf(side, toolName)
+  const facts = described.facts ?? factsOf(side, toolName)
   const { kind, traits, timeout, needsApproval, taskQueue, activity } = facts
-  const isReadOnly = (kind === 'function' || kind === 'remote') && traits.readOnly === true
+  const isReadOnly = RUNS_CODE.has(kind) && traits.readOnly === true
   const { policy, ...judged } = await judgeTool(reading, toolName, facts)
   const unavailable = whyUnavailable(reading, described)
   return {
@@ -208,7 +245,7 @@ async function describeTool(reading: SideReading, described: Described): Promise
     // A JSON Schema is JSON.
     inputSchema: inputSchema as JsonObject,
     runtimeOwner: OWNERS[kind],
-    ...withoutUndefined({ taskQueue, activity }),
+    ...withoutUndefined({ taskQueue, activity, source: described.source }),
     ...{ isReadOnly, isConcurrencySafe: isReadOnly, isIdempotent: facts.idempotent },
     isDestructive: (traits.destructive ?? false) !== false,
     ...{ interruptBehavior: 'cancel', timeout, needsApproval, metadataRef: null },
@@ -218,9 +255,14 @@ async function describeTool(reading: SideReading, described: Described): Promise
   }
 }
 
+/** Of these kinds the traits say what a call does; others start something that makes calls of its own. */
+const RUNS_CODE: ReadonlySet<ToolFacts['kind']> = new Set(['function', 'remote', 'source'])
+
 const OWNERS = {
   function: 'local',
   remote: 'remote',
+  // The worker asks the server.
+  source: 'local',
   prompt: 'prompt',
   hand_off: 'agent',
   subagent: 'subagent',

@@ -6,6 +6,7 @@
 import { runIdOf } from '../../protocol/ids.js'
 import type { Message } from '../../protocol/message.js'
 import type { ThreadStatus } from '../../protocol/status.js'
+import type { MessageSender } from '../../store/messages/message-row.js'
 import { findMessageWithEnd } from '../../store/messages/transcript.js'
 import type { Reader } from '../../store/store.js'
 import { requireThread } from '../client-context.js'
@@ -25,6 +26,8 @@ export type MessageEnd =
 /** A message of any age and depth, also one that never entered the transcript. */
 export interface MessageRead {
   readonly message: Message
+  /** Who sent it. */
+  readonly source: MessageSender
   /** Null: it waits in the queue. */
   readonly end: MessageEnd | null
 }
@@ -48,8 +51,8 @@ export async function findMessageRead(
   const { status } = await requireThread(db, threadId)
   const found = await findMessageWithEnd(db, threadId, messageId)
   if (found === null) return null
-  const { message, run, refusedBy } = found
-  return { message, end: endOf(message, { threadStatus: status, run, refusedBy }) }
+  const { message, sentBy: source, run, refusedBy } = found
+  return { message, source, end: endOf(message, { threadStatus: status, run, refusedBy }) }
 }
 
 interface Ended {

@@ -22,11 +22,12 @@ import { countUndelivered, deleteWaiting, stageMessage } from '../../store/messa
 import type { StageResult } from '../../store/messages/message-writes.js'
 import { findMessage } from '../../store/messages/transcript.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
+import { requireOpenThread } from '../../store/threads/open-threads.js'
 import { restoreOwnState } from '../../store/threads/sessions.js'
 import { openRun } from '../../store/threads/stops.js'
 import { deleteWebhook } from '../../store/webhooks/webhooks.js'
 import { clientSpan, inSpan } from '../../telemetry/spans.js'
-import { requireOpenThread, storeStopNews } from '../client-context.js'
+import { storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { forgetCommand, isRepeated, storeOnce } from '../once.js'
 import { signalThread } from '../thread-workflow.js'
@@ -73,7 +74,8 @@ async function send(
   })
   const attachments = await storeBytes(store, message.attachments)
   const cursor = message.callback === undefined ? '' : (await store.readEventEnds()).settled
-  const accepting = { threadId, message, attachments, isFirst, cursor, secrets: store.secrets }
+  const content = contentOf(message)
+  const accepting = { threadId, message, content, attachments, isFirst, cursor, secrets: store.secrets }
   const { answer, state, run } = await store.write((tx) => acceptOnce(tx, context, accepting))
   const { messageId } = answer
   if (state !== 'delivered')
@@ -92,13 +94,13 @@ async function acceptOnce(
   context: ClientContext,
   accepting: Accepting,
 ): Promise<Accepted & { readonly answer: SentMessage }> {
-  const { threadId, message } = accepting
+  const { threadId, message, content } = accepting
   let accepted: Accepted | undefined
   const { answer } = await storeOnce(tx, context, {
-    ...{ threadId, name: 'send', content: contentOf(message) },
+    ...{ threadId, name: 'send', content },
     store: async (): Promise<SentMessage> => {
-      const status = (await isBusy(tx, threadId)) ? 'queued' : 'accepted'
-      accepted = await accept(tx, accepting)
+      const busy = await readBusy(tx, threadId)
+      accepted = await accept(tx, accepting, busy)
       const { callback, id: messageId } = message
       if (callback !== undefined && accepted.state === 'new')
         await insertCallback(tx, accepting.secrets, {
@@ -107,7 +109,7 @@ async function acceptOnce(
           callback,
           cursor: accepting.cursor,
         })
-      return { messageId: message.id, status }
+      return { messageId: message.id, status: isBusy(busy) ? 'queued' : 'accepted' }
     },
   })
   // The run that a repeated one preempts was told of it, or ends by the signal.
@@ -157,6 +159,8 @@ async function announce(
 interface Accepting {
   readonly threadId: string
   readonly message: CheckedMessage
+  /** What makes it the same message when it comes again. */
+  readonly content: JsonObject
   readonly attachments: readonly StoredAttachment[]
   /** The message of a `create` that gave it no id. */
   readonly isFirst: boolean
@@ -172,9 +176,13 @@ interface Accepted {
 }
 
 /** Stages the message, and returns what has become of it so far. An error here rolls back the files too. */
-async function accept(tx: Writer, { threadId, message, attachments, isFirst }: Accepting): Promise<Accepted> {
+async function accept(
+  tx: Writer,
+  { threadId, message, content, attachments, isFirst }: Accepting,
+  busy: Busy,
+): Promise<Accepted> {
   const known = await findMessage(tx, threadId, message.id)
-  if (known === null) await requireDeliverable(tx, threadId, message)
+  if (known === null) await requireDeliverable(tx, threadId, message, busy)
   const result = await stageMessage(tx, {
     id: message.id,
     threadId,
@@ -186,13 +194,13 @@ async function accept(tx: Writer, { threadId, message, attachments, isFirst }: A
     createdAt: nowMicros(),
     sentBy: 'client',
     deliver: queuedDelivery(message),
-    digest: digestOf(contentOf(message)),
+    digest: digestOf(content),
     brings: message.runPermissions === undefined ? undefined : { permissions: message.runPermissions },
   })
   requireStaged(result, { threadId, messageId: message.id, isFirst })
   const state = known === null ? 'new' : stateOf(known)
   const preempts = state !== 'delivered' && message.deliver === 'preempt'
-  return { state, run: preempts ? await openRun(tx, threadId) : null }
+  return { state, run: preempts ? busy.run : null }
 }
 
 /**
@@ -203,16 +211,30 @@ async function requireDeliverable(
   db: Reader,
   threadId: string,
   message: Pick<CheckedMessage, 'deliver'>,
+  known?: Busy,
 ): Promise<void> {
   const { resumable } = await requireOpenThread(db, threadId)
-  if (message.deliver === 'reject' && (await isBusy(db, threadId))) throw new ThreadBusyError(threadId)
+  if (message.deliver === 'reject' && isBusy(known ?? (await readBusy(db, threadId))))
+    throw new ThreadBusyError(threadId)
   if (resumable || queuedDelivery(message) === undefined) return
   const problem = `Expected a thread that goes on after its session for "deliver", got "${threadId}", which closes then: send the message without it.`
   throw new MessageRejectedError(threadId, problem)
 }
 
-async function isBusy(db: Reader, threadId: string): Promise<boolean> {
-  return (await openRun(db, threadId)) !== null || (await countUndelivered(db, threadId)) > 0
+/** What a thread works on, or has waiting. */
+interface Busy {
+  readonly run: number | null
+  /** Not looked for while a run goes on. */
+  readonly waiting: number
+}
+
+async function readBusy(db: Reader, threadId: string): Promise<Busy> {
+  const run = await openRun(db, threadId)
+  return { run, waiting: run === null ? await countUndelivered(db, threadId) : 0 }
+}
+
+function isBusy({ run, waiting }: Busy): boolean {
+  return run !== null || waiting > 0
 }
 
 /** What its item says about its delivery; undefined for the usual one. */

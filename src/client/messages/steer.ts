@@ -21,10 +21,11 @@ import { countUndelivered } from '../../store/messages/message-writes.js'
 import { queuedFate, removeAllQueued, removeQueuedItem } from '../../store/messages/queue.js'
 import type { Removal } from '../../store/messages/queue.js'
 import type { Reader, Writer } from '../../store/store.js'
+import { requireOpenThread } from '../../store/threads/open-threads.js'
 import { findRun, updateRun } from '../../store/threads/runs.js'
 import { openRun } from '../../store/threads/stops.js'
 import { RESPOND_PATIENCE } from '../answers/respond.js'
-import { requireOpenThread, storeStopNews } from '../client-context.js'
+import { storeStopNews } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { carryOut, commandIdFor } from '../once.js'
 import { lostThreadError, signalThread, updateWorkflow } from '../thread-workflow.js'
@@ -141,14 +142,22 @@ function checkStop({ reason, queue }: StopOptions): void {
 export async function removeQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
   await carryOut(context, {
     ...{ threadId, name: 'removeQueued', content: id },
-    store: async (tx) => ({ hasRow: await removeRow(tx, threadId, id) }),
-    announce: async ({ hasRow }, repeated) => {
-      const answer = await tellRemoval(context, threadId, id)
+    store: async (tx): Promise<RowRemoval> => ({
+      hasRow: await removeRow(tx, threadId, id),
+      ...commandIdFor(context),
+    }),
+    isDecidedByWorkflow: ({ hasRow }: RowRemoval) => !hasRow,
+    announce: async ({ hasRow, commandId }: RowRemoval) => {
+      const answer = await tellRemoval(context, threadId, { id, commandId })
       // An item with a row is removed by the row: a workflow without the item, or a closed one, has nothing to take out.
-      if (answer !== 'accepted' && !hasRow && !repeated)
-        throw new NotQueuedError(threadId, { id, ...NOT_QUEUED.unknown })
+      if (answer !== 'accepted' && !hasRow) throw new NotQueuedError(threadId, { id, ...NOT_QUEUED.unknown })
     },
   })
+}
+
+interface RowRemoval {
+  readonly hasRow: boolean
+  readonly commandId?: string
 }
 
 /** False: it is an item of which only the workflow knows. @throws NotQueuedError, ThreadTerminatedError, ThreadNotFoundError */
@@ -161,11 +170,15 @@ async function removeRow(tx: Writer, threadId: string, id: string): Promise<bool
 }
 
 /** Takes a removed item out of the queue of the workflow. @throws NoWorkerError */
-async function tellRemoval(context: ClientContext, threadId: string, id: string): Promise<string> {
+async function tellRemoval(
+  context: ClientContext,
+  threadId: string,
+  { id, commandId }: { readonly id: string; readonly commandId?: string | undefined },
+): Promise<string> {
   const answer = await updateWorkflow(context, threadId, {
     name: UPDATES.removeQueued,
     id: `${UPDATES.removeQueued}:${id}`,
-    input: { id },
+    input: withoutUndefined({ id, commandId }),
     patience: RESPOND_PATIENCE,
   })
   if (answer === 'silent') throw await noAnswerError(context, threadId, 'removal')
@@ -197,7 +210,8 @@ export async function cancelMessage(
     }),
     announce: async ({ cancelled: done, commandId }, repeated) => {
       // The row is removed, which decides.
-      if (done.status === 'removed') await tellRemoval(context, threadId, messageId).catch(ignoreNoWorker)
+      if (done.status === 'removed')
+        await tellRemoval(context, threadId, { id: messageId }).catch(ignoreNoWorker)
       else {
         const { runId } = done
         const input = withoutUndefined({ runId, parks: false, commandId })
@@ -249,7 +263,7 @@ async function describeEnd(db: Reader, threadId: string, end: MessageEnd): Promi
  */
 export async function promoteQueued(context: ClientContext, threadId: string, id: string): Promise<void> {
   await carryOut(context, {
-    ...{ threadId, name: 'promote', content: id, isDecidedByWorkflow: true },
+    ...{ threadId, name: 'promote', content: id, isDecidedByWorkflow: () => true },
     store: async (tx) => {
       await requireOpenThread(tx, threadId)
       const fate = await queuedFate(tx, threadId, id)

@@ -4,6 +4,7 @@
  * Owns: the phase of its step, the request and turn that go on, and what its newest run has used up. Does not own: its status, which is the
  * snapshot's.
  */
+import { isRunEnd } from '../../protocol/facts.js'
 import { isStreaming } from '../../store/messages/deltas.js'
 import type { StoredEvent } from '../../store/event-rows.js'
 import type { Reader } from '../../store/store.js'
@@ -11,7 +12,7 @@ import { applyToTurns, currentTurn, NO_TURNS } from '../../views/turns.js'
 import type { ViewedFact } from '../../views/view.js'
 import { readNewestEvents } from '../lists/thread-routing.js'
 
-export interface NewestFacts {
+interface NewestFacts {
   readonly events: readonly StoredEvent[]
   /** The phase of the step that goes on; null: no step does. */
   readonly phase: number | null
@@ -42,17 +43,16 @@ export async function readNewestFacts(db: Reader, threadId: string): Promise<New
 }
 
 const REQUESTS: readonly string[] = ['model.requested', 'model.completed', 'model.failed']
-const RUN_ENDS: readonly string[] = ['run.completed', 'run.failed', 'run.cancelled']
 
 /** The newest request, if nothing has ended it. */
 function openRequest(events: readonly StoredEvent[]): StoredEvent | null {
-  const last = events.findLast(({ type }) => REQUESTS.includes(type) || RUN_ENDS.includes(type))
+  const last = events.findLast(({ type }) => REQUESTS.includes(type) || isRunEnd(type))
   return last?.type === 'model.requested' ? last : null
 }
 
 function phaseOf(events: readonly StoredEvent[]): number | null {
   const last = events.findLast(
-    ({ type }) => type === 'step.phase' || type === 'step.completed' || RUN_ENDS.includes(type),
+    ({ type }) => type === 'step.phase' || type === 'step.completed' || isRunEnd(type),
   )
   const phase = last?.payload['phase']
   return typeof phase === 'number' ? phase : null

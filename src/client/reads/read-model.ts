@@ -78,7 +78,7 @@ export async function readModel(context: ClientContext, threadId: string): Promi
     facts: await readNewestFacts(db, threadId),
     newest: await lastRun(db, threadId),
   }))
-  const { threadId: _id, ...routing } = await readThreadRouting(context, threadId)
+  const { threadId: _id, ...routing } = await readThreadRouting(context, threadId, facts.events)
   const { root: sessionId, agent, status, stale, at, run, pending, childCount, children } = snapshot
   return {
     ...{ threadId, sessionId, agent, status, stale, at, run, pending },
@@ -86,7 +86,7 @@ export async function readModel(context: ClientContext, threadId: string): Promi
     activeTurn: activeTurn(snapshot, facts.turnId),
     lastOutcome: snapshot.lastRun ?? 'not_applicable',
     queue: await readQueue(context, threadId, { limit: ITEMS }, snapshot),
-    diagnostics: await readDiagnostics(context, threadId, snapshot),
+    diagnostics: await readDiagnostics(context, threadId, { snapshot, facts }),
     tools: await countTools(context, threadId),
     artifacts: await readArtifacts(context, threadId, { limit: FILES }),
     routing,

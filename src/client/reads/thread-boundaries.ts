@@ -11,12 +11,21 @@ export interface ContextBoundary {
   readonly side: Side
   /** The position in the transcript of the first message that is still in the context. */
   readonly position: number
-  /** `window`: the context window was full. `context_length`: the provider refused the request as too long. */
+  /**
+   * `window`: the context window was full. `context_length`: the provider refused the request as too long. `command`: `compact` asked
+   * for it, and `request` is that it waits. `cleared`: old results of tools were cleared.
+   */
   readonly reason: string
   /** The position of the message that began the run; it stays in the context. Null: the cut lies before the run. */
   readonly opening: number | null
   /** Results of tools up to this position are reduced to their beginning and end; null: none. */
   readonly clippedUpTo: number | null
+  /** Results of tools up to this position are cleared, but for errors; null: none. */
+  readonly clearedUpTo: number | null
+  /** What a model wrote about the messages that are left out; null: nothing. */
+  readonly summary: string | null
+  /** The operation that made it. */
+  readonly operation: string
   /** The number of messages that are left out. */
   readonly dropped: number
   /** Estimated tokens of the request before and after it. */
@@ -46,10 +55,11 @@ export async function readBoundaries(
 }
 
 function toBoundary({ side, position, kind, detail, ...row }: RecordedBoundary): ContextBoundary {
-  const { opening, clipped, dropped } = detail
-  const { tokensBefore, tokensAfter, createdAt } = row
+  const { opening, clipped, dropped, cleared = null, summary = null } = detail
+  const { tokensBefore, tokensAfter, createdAt, operation } = row
   return {
     ...{ side, position, reason: kind, opening, clippedUpTo: clipped, dropped },
+    ...{ clearedUpTo: cleared, summary, operation },
     ...{ tokensBefore, tokensAfter, createdAt },
   }
 }

@@ -69,19 +69,19 @@ export interface ThreadDiagnostics {
 const INCIDENTS = 50
 const ERRORS = 20
 
-/** Reads diagnostics, also from Temporal; `known`: a snapshot that is read already. @throws ThreadNotFoundError */
+/** Reads diagnostics, also from Temporal; `known`: what is read already. @throws ThreadNotFoundError */
 export async function readDiagnostics(
   context: ClientContext,
   threadId: string,
-  known?: ThreadSnapshot,
+  known?: { readonly snapshot: ThreadSnapshot; readonly facts: Awaited<ReturnType<typeof readNewestFacts>> },
 ): Promise<ThreadDiagnostics> {
-  const snapshot = known ?? (await readSnapshot(context, threadId)).snapshot
+  const snapshot = known?.snapshot ?? (await readSnapshot(context, threadId)).snapshot
   const { status, stale, at, run } = snapshot
   const store = await context.store()
   const { facts, errors } = await store.read(async (db) => {
     await requireThread(db, threadId)
     return {
-      facts: await readNewestFacts(db, threadId),
+      facts: known?.facts ?? (await readNewestFacts(db, threadId)),
       errors: await listErrors(db, { threadId, limit: ERRORS }),
     }
   })

@@ -126,6 +126,11 @@ interface Times {
   readonly inactive: Millis | null
 }
 
+/** Whether each of the times can be read. @throws ConfigError */
+export function checkSweep(options: SweepThreads): void {
+  timesOf(options, 0)
+}
+
 /** @throws ConfigError */
 function timesOf({ closedFor, archivedFor, inactiveFor }: SweepThreads, now: Millis): Times {
   const isBare = closedFor === undefined && archivedFor === undefined && inactiveFor === undefined
@@ -260,8 +265,8 @@ async function problemOf(work: () => Promise<void>): Promise<ThreadError | null>
   }
 }
 
-/** @throws ConfigError */
-function parseTime(name: string, given: Duration): number {
+/** Milliseconds. @throws ConfigError */
+export function parseTime(name: string, given: Duration): number {
   try {
     const number = msToNumber(given)
     if (Number.isFinite(number) && number >= 0) return number

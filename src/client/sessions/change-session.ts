@@ -15,10 +15,10 @@ import { nowMicros } from '../../protocol/time.js'
 import { halfCharacterProblem, utf8Length } from '../../protocol/values.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
+import { isOpen, requireNotArchived } from '../../store/threads/open-threads.js'
 import { readSessionWork } from '../../store/threads/sessions.js'
 import { findThread, setTags, updateThread } from '../../store/threads/threads.js'
 import type { ThreadRecord } from '../../store/threads/threads.js'
-import { isOpen } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import type { PageOptions } from '../lists/list-threads.js'
 import { deleteThread } from '../retention/delete-thread.js'
@@ -182,10 +182,7 @@ async function escalateSession(
   if (problems.length > 0) throw new ConfigError(problems)
   return change(context, sessionId, async (tx, root) => {
     if (!isOpen(root)) throw new ThreadTerminatedError(sessionId, root.status)
-    if (root.archived_at !== null)
-      throw new ThreadConflictError(sessionId, {
-        problem: 'Expected a session that is not archived, got one that is: unarchive it first.',
-      })
+    await requireNotArchived(tx, root)
     const before = root.escalation
     if (before !== null && before.to === to && before.reason === reason) return null
     await updateThread(tx, sessionId, { escalation: { to, reason, at: nowMicros() } })

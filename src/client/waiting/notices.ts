@@ -1,6 +1,8 @@
-import { NoWorkerError } from '../../protocol/errors.js'
+import { NoWorkerError, UnknownAgentError } from '../../protocol/errors.js'
 import type { Kept } from '../../protocol/errors.js'
+import { suggestName } from '../../protocol/values.js'
 import { isListedAgent, listAgents } from '../../store/agents.js'
+import type { Reader } from '../../store/store.js'
 import type { ClientContext, OnNotice, ThreadNotice } from '../client-context.js'
 import { describeWorkflow } from '../thread-workflow.js'
 import type { FailingActivity } from '../thread-workflow.js'
@@ -126,22 +128,38 @@ export async function findUnknownAgent(
   { threadId, agent }: { readonly threadId: string; readonly agent: string },
 ): Promise<ThreadNotice | null> {
   const store = await context.store()
-  const listed = await store.read(async (db) => {
-    if (await isListedAgent(db, agent)) return []
-    return listAgents(db, { after: null, limit: SHOWN_AGENTS })
-  })
-  if (listed.length === 0) return null
-  const names = listed.map(({ name }) => name).join(', ')
-  const more = listed.length < SHOWN_AGENTS ? '' : ', …'
+  const known = await store.read((db) => describeOthers(db, agent))
+  if (known === null) return null
   return {
     ...{ code: 'unknown_agent', threadId },
     message:
-      `Thread "${threadId}" has the agent "${agent}", and no worker of this store has listed one: there are ${names}${more}. ` +
+      `Thread "${threadId}" has the agent "${agent}", and no worker of this store has listed one${known} ` +
       'Check its spelling, or start a worker that has it; what is sent is kept.',
   }
 }
 
+/** @throws UnknownAgentError for the agent of a new thread that no worker has listed, if any is listed */
+export async function assertListed(
+  db: Reader,
+  { threadId, agent }: { readonly threadId: string; readonly agent: string },
+): Promise<void> {
+  const known = await describeOthers(db, agent)
+  if (known !== null) throw new UnknownAgentError(threadId, { agent, known })
+}
+
+/** The end of a sentence about an agent that is not listed: the nearest name, else the first of them. Null: it is, or none is. */
+async function describeOthers(db: Reader, agent: string): Promise<string | null> {
+  if (await isListedAgent(db, agent)) return null
+  const names = (await listAgents(db, { after: null, limit: SEARCHED_AGENTS })).map(({ name }) => name)
+  if (names.length === 0) return null
+  const near = suggestName(agent, names)
+  if (near !== '') return near
+  const shown = names.slice(0, SHOWN_AGENTS).join(', ')
+  return `: there are ${shown}${names.length > SHOWN_AGENTS ? ', …' : '.'}`
+}
+
 const SHOWN_AGENTS = 10
+const SEARCHED_AGENTS = 1000
 
 /** What does not answer: a worker, the workflow, which is not started yet or whose task fails, or the server itself. */
 type Silence =

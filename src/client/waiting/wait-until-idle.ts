@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { msToNumber } from '@temporalio/common'
 import type { Duration } from '@temporalio/common'
 import { ConfigError, WaitTimeoutError } from '../../protocol/errors.js'
-import { runIdOf } from '../../protocol/ids.js'
-import type { Message } from '../../protocol/message.js'
-import type { RunSnapshot, StopReason, ThreadStatus } from '../../protocol/status.js'
+import type { RunSnapshot } from '../../protocol/status.js'
 import { listRequests } from '../../store/calls/request-lists.js'
 import type { ListedRequest } from '../../store/calls/request-lists.js'
 import { listOpenRequests } from '../../store/calls/requests.js'
+import { countChanges } from '../../store/changes.js'
 import { lastSequence, readEvents } from '../../store/events.js'
 import { countUndelivered } from '../../store/messages/message-writes.js'
-import { findLastReply } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
-import { findRun, lastRun } from '../../store/threads/runs.js'
-import type { RunUsage, SessionEnd } from '../../store/threads/runs.js'
+import { isOpen } from '../../store/threads/open-threads.js'
+import { lastRun } from '../../store/threads/runs.js'
 import { openThreadsBelow, threadsFrom } from '../../store/threads/thread-tree.js'
 import type { ThreadNode } from '../../store/threads/thread-tree.js'
-import { isOpen, requireThread } from '../client-context.js'
+import { requireThread } from '../client-context.js'
 import type { ClientContext, OnNotice } from '../client-context.js'
+import { readRunResult } from '../reads/run-result.js'
+import type { RunResult } from '../reads/run-result.js'
 import { readSnapshot, SNAPSHOT_QUERY_TIMEOUT } from '../read-snapshot.js'
 import type { Look, ThreadSnapshot } from '../read-snapshot.js'
 import { describeWorkflow } from '../thread-workflow.js'
@@ -246,19 +246,20 @@ interface RunEndWait {
 
 /** Returns true as soon as there is such an event after that sequence; false when the time is over. */
 async function waitForRunEnd(store: Store, wait: RunEndWait): Promise<boolean> {
-  const watch = watchThread(store, wait.threadId)
+  const changes = countChanges()
+  const unwatch = store.watch(wait.threadId, changes.add)
   let after = wait.sequence
   try {
     for (;;) {
-      watch.reset()
+      const { version } = changes
       const events = await store.read((db) => readEvents(db, { threadId: wait.threadId, after, limit: 100 }))
       if (events.some(({ type }) => ENDS.has(type))) return true
       after = events.at(-1)?.sequence ?? after
       if (Date.now() >= wait.until) return false
-      if (events.length < 100) await watch.waitForChange(wait.until)
+      if (events.length < 100) await changes.wait(version, Math.max(0, wait.until - Date.now()))
     }
   } finally {
-    watch.end()
+    unwatch()
   }
 }
 
@@ -298,37 +299,6 @@ function milliseconds(timeout: Duration): number {
   ])
 }
 
-/** Watches one thread for a reader that alternates between reading and waiting for more. */
-interface ThreadWatch {
-  /** Is called before each read: a commit from here on ends the next `waitForChange`. */
-  reset(): void
-  /** Returns when something was committed since `reset`, or when the time is over. */
-  waitForChange(until: number): Promise<void>
-  end(): void
-}
-
-function watchThread(store: Store, threadId: string): ThreadWatch {
-  let hasChanged = false
-  let wake = (): void => undefined
-  const end = store.watch(threadId, () => {
-    hasChanged = true
-    wake()
-  })
-  return {
-    reset: () => void (hasChanged = false),
-    async waitForChange(until) {
-      if (hasChanged) return
-      let timer: NodeJS.Timeout | undefined
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        timer = setTimeout(wake, Math.max(0, until - Date.now()))
-      })
-      clearTimeout(timer)
-    },
-    end,
-  }
-}
-
 /** The number of requests that one sentence names. */
 const TOLD = 3
 const PAGE = 100
@@ -361,50 +331,6 @@ function describeRequest({ id, agent }: ThreadNode, { request }: ListedRequest):
     variables: 'variables',
   }[kind]
   return `subagent ${agent} (${id}) waits for ${what}${tool === null ? '' : ` ${tool}`} (request ${requestId})`
-}
-
-/** The outcome of a thread's last run. */
-export interface RunResult<Output = unknown> {
-  readonly status: ThreadStatus
-  /** Null if the thread never ran; so are `reason`, `reply` and `session`. */
-  readonly runId: string | null
-  readonly reason: StopReason | null
-  /** The last visible text of the run. */
-  readonly reply: Message | null
-  /** How a session tool ended the run, with its text and files. */
-  readonly session: SessionEnd | null
-  /**
-   * The answer as the agent's `output` makes it; null: the agent has none, or the run did not end with an answer.
-   */
-  readonly output: Output | null
-  readonly steps: number
-  /** The sequence of the thread's newest event: `events({ after })` goes on from here. */
-  readonly lastSequence: number
-  /** Cost in millionths of a dollar; null when a price is unknown. */
-  readonly usage: RunUsage
-}
-
-const NOTHING: RunUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cost: 0 }
-
-/** Of the last run, or of the run of that number. */
-export async function readRunResult(
-  db: Reader,
-  threadId: string,
-  { status, number }: { readonly status: ThreadStatus; readonly number?: number },
-): Promise<RunResult> {
-  const thread = await requireThread(db, threadId)
-  const run = number === undefined ? await lastRun(db, threadId) : await findRun(db, { threadId, number })
-  return {
-    status,
-    runId: run === null ? null : runIdOf(run.number),
-    reason: run?.reason ?? null,
-    reply: run === null ? null : await findLastReply(db, { threadId, run: run.number }),
-    session: run?.session ?? null,
-    output: run?.reason === 'stop_on_response' ? run.output : null,
-    steps: run?.steps ?? 0,
-    lastSequence: thread.last_sequence,
-    usage: run?.usage ?? NOTHING,
-  }
 }
 
 /** The number of queries at a time: each may make a worker replay a thread that it does not have in its cache. */

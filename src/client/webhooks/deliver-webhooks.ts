@@ -13,7 +13,7 @@ import type { Resolve } from '../../egress/guarded-request.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { toMicros, toMillisAfter } from '../../protocol/time.js'
 import type { Millis } from '../../protocol/time.js'
-import { ANY_THREAD } from '../../store/changes.js'
+import { ANY_THREAD, countChanges } from '../../store/changes.js'
 import { findMessageWithEnd } from '../../store/messages/transcript.js'
 import { StoreError } from '../../store/store-error.js'
 import type { EventOfThread, ReadAllEvents, Store } from '../../store/store.js'
@@ -30,7 +30,7 @@ import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { joinStored } from '../events/event-page.js'
 import { readMessage } from '../messages/read-message.js'
-import { readRunResult } from '../waiting/wait-until-idle.js'
+import { readRunResult } from '../reads/run-result.js'
 import { messageIdOf, signedHeaders } from './signature.js'
 
 /** How long `deliver` goes on. */
@@ -122,7 +122,7 @@ export function createDelivery(context: ClientContext, signal: AbortSignal, worl
   const running = new Map<string, Promise<void>>()
   /** How far webhooks have moved over events of others, from the stored position. */
   const moved = new Map<string, Moved>()
-  const changes = createChanges()
+  const changes = countChanges()
   const late = new AbortController()
   const rested = createRested()
   let [seen, isCrowded] = [0, false]
@@ -216,31 +216,6 @@ function createRested() {
     },
     has: (id: string): boolean => rested.get(id) === commits,
     clear: (): void => rested.clear(),
-  }
-}
-
-/** Counts changes, and wakes who waits for one. */
-function createChanges() {
-  let version = 0
-  let wake = (): void => undefined
-  return {
-    get version() {
-      return version
-    },
-    add: (): void => {
-      version += 1
-      wake()
-    },
-    /** Returns once there is a change after that version, or when the time is over. */
-    async wait(since: number, longest: number): Promise<void> {
-      if (version !== since) return
-      let timer: NodeJS.Timeout | undefined
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        timer = setTimeout(resolve, longest)
-      })
-      clearTimeout(timer)
-    },
   }
 }
 

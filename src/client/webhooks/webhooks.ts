@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { urlProblem } from '../../egress/guarded-request.js'
 import { ConfigError } from '../../protocol/errors.js'
+import { placeOfEvent } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { nowMicros } from '../../protocol/time.js'
 import { isName, isObject } from '../../protocol/values.js'
@@ -14,6 +15,7 @@ import {
   updateWebhook,
 } from '../../store/webhooks/webhooks.js'
 import type { WebhookRecord, WebhookState } from '../../store/webhooks/webhooks.js'
+import { findThread } from '../../store/threads/threads.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
 import { deliverWebhooks } from './deliver-webhooks.js'
@@ -85,6 +87,12 @@ export interface Webhooks {
   get(id: string, owner?: WebhookOwner): Promise<Webhook | null>
   /** Changes it; null: there is none of that id. @throws ConfigError */
   update(id: string, change: WebhookChange, owner?: WebhookOwner): Promise<Webhook | null>
+  /**
+   * Posts the events from this one on again, in their order and under their ids, and goes on with those behind them; also for one that was
+   * paused. `eventId`: as it was posted, of any thread whose events the webhook gets. Null: there is no webhook of that id.
+   * @throws ConfigError for an event that it does not get, or that is deleted
+   */
+  redeliver(id: string, eventId: string, owner?: WebhookOwner): Promise<Webhook | null>
   /** Returns whether there was one of that id. */
   delete(id: string, owner?: WebhookOwner): Promise<boolean>
   /**
@@ -118,6 +126,7 @@ export function webhooksOf(context: ClientContext): Webhooks {
       return owned(await store.read((db) => findWebhook(db, id)), owner)
     },
     update: (id, change, owner) => changeWebhook(context, { id, change, owner }),
+    redeliver: (id, eventId, owner) => redeliver(context, { id, eventId, owner }),
     async delete(id, owner) {
       const store = await context.store()
       return store.write(
@@ -203,6 +212,37 @@ async function changeWebhook(
       ...(state !== undefined && { state }),
     }
     if (Object.keys(patch).length > 0) await updateWebhook(tx, id, patch)
+    return owned(await findWebhook(tx, id), owner)
+  })
+}
+
+/** Moves the position back to before the event. A delivery that holds the webhook holds it no more. */
+async function redeliver(
+  context: ClientContext,
+  {
+    id,
+    eventId,
+    owner,
+  }: { readonly id: string; readonly eventId: string; readonly owner: WebhookOwner | undefined },
+): Promise<Webhook | null> {
+  const store = await context.store()
+  const webhook = await store.read((db) => findWebhook(db, id))
+  if (webhook === null || owned(webhook, owner) === null) return null
+  const place = placeOfEvent(eventId)
+  const thread = place === null ? null : await store.read((db) => findThread(db, place.threadId))
+  const { account, thread_id: root } = webhook
+  const isOthers =
+    place === null ||
+    thread === null ||
+    (account !== null && thread.account !== account) ||
+    (root !== null && thread.root_thread_id !== root)
+  const cursor = isOthers ? null : await store.readCursorBefore(place)
+  if (cursor === null)
+    throw new ConfigError([
+      `Expected the id of an event of a thread whose events the webhook gets, got ${JSON.stringify(eventId)}: take "eventId" of what was posted.`,
+    ])
+  return store.write(async (tx) => {
+    await updateWebhook(tx, id, { cursor, state: 'active' })
     return owned(await findWebhook(tx, id), owner)
   })
 }

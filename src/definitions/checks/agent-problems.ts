@@ -1,7 +1,7 @@
+import { suggestName } from '../../protocol/values.js'
 import { SESSION_TOOLS } from '../agent.js'
 import type { AgentDefinition, SessionToolBinding, SideConfig } from '../agent.js'
 import type { Findings, KnownDefinitions } from '../known-definitions.js'
-import { suggestName } from './hints.js'
 import { entryName, hookListProblems } from './names.js'
 import { argumentSchemaProblems, hasArgument, propertyProblem } from '../plan/argument-schema.js'
 

@@ -2,7 +2,12 @@
  * The check of all definitions of a registry: shapes, names, references and variables. It reports all problems at once. The
  * references of prompts and agents are checked in files of their own.
  */
-import { DEFINITION_KINDS, KIND_WORDS, listGivenDefinitions } from '../known-definitions.js'
+import {
+  DEFINITION_KINDS,
+  KIND_WORDS,
+  listGivenDefinitions,
+  unreadableProblem,
+} from '../known-definitions.js'
 import type {
   Findings,
   DefinitionKind,
@@ -14,10 +19,12 @@ import type { ModelDefinition } from '../model.js'
 import { argumentSchemaProblems } from '../plan/argument-schema.js'
 import { checkAgent } from './agent-problems.js'
 import { shapeProblems, withoutProblems } from './definition-shapes.js'
-import { suggestName, positionHint, findRepeated } from './hints.js'
+import { suggestName } from '../../protocol/values.js'
+import { positionHint, findRepeated } from './hints.js'
 import { checkPrompt } from './prompt-problems.js'
 import { LIFECYCLE_TOOLS } from '../plan/lifecycle-tools.js'
 import type { VariableDefinition } from '../agent.js'
+import type { ToolDefinition } from '../tool.js'
 import { listEntryVariables, listScopedVariables } from '../prompt.js'
 import type { PromptDefinition } from '../prompt.js'
 
@@ -44,7 +51,9 @@ export function checkDefinitions(input: unknown, unread: UnreadNames = {}): Find
     ...[...known.agents.values()].map((agent) => checkAgent(agent, known)),
     ...[...known.models.values()].map((model) => checkModel(model, known)),
   ]
-  problems.push(...findings.flatMap((found) => found.problems), ...variableProblems(known))
+  problems.push(...[...known.tools].flatMap(([name, tool]) => toolProblems(name, tool, known)))
+  problems.push(...findings.flatMap((found) => found.problems), ...sourceProblems(known))
+  problems.push(...variableProblems(known))
   const warnings = [
     ...nameWarnings(known.names),
     ...findings.flatMap((found) => found.warnings),
@@ -66,8 +75,12 @@ function kindProblems(kind: DefinitionKind, given: readonly GivenDefinition[]): 
 }
 
 function definitionProblems(kind: DefinitionKind, definition: unknown, owner: string): readonly string[] {
-  const hint = positionHint(kind, definition)
-  return hint === undefined ? shapeProblems(kind, definition, owner) : [`${owner}: ${hint}`]
+  try {
+    const hint = positionHint(kind, definition)
+    return hint === undefined ? shapeProblems(kind, definition, owner) : [`${owner}: ${hint}`]
+  } catch (error) {
+    return [unreadableProblem(owner, error)]
+  }
 }
 
 type Given = Readonly<Record<DefinitionKind, readonly GivenDefinition[]>>
@@ -87,13 +100,22 @@ function collectKnown(given: Given, names: DefinitionNames): KnownDefinitions {
 function soundDefinitions<Definition>(given: Given, kind: DefinitionKind): ReadonlyMap<string, Definition> {
   const sound = new Map<string, Definition>()
   for (const { name, definition } of given[kind]) {
-    const rest = withoutProblems(kind, definition)
+    const rest = soundPart(kind, definition)
     // Without the tool's schema, each binding to one of its arguments would be reported too.
     if (kind === 'tools' && hasArguments(definition) && !hasArguments(rest)) continue
     // `withoutProblems` has checked the shape of the rest.
     if (rest !== undefined && name !== undefined) sound.set(name, rest as Definition)
   }
   return sound
+}
+
+function soundPart(kind: DefinitionKind, definition: unknown): unknown {
+  try {
+    return withoutProblems(kind, definition)
+  } catch {
+    // A getter has thrown; `definitionProblems` tells of it.
+    return undefined
+  }
 }
 
 function hasArguments(tool: unknown): boolean {
@@ -103,6 +125,47 @@ function hasArguments(tool: unknown): boolean {
 function byKind<Value>(of: (kind: DefinitionKind) => Value): Readonly<Record<DefinitionKind, Value>> {
   const entries = DEFINITION_KINDS.map((kind) => [kind, of(kind)] as const)
   return Object.fromEntries(entries) as Record<DefinitionKind, Value>
+}
+
+/** Lists what contradicts in the failures of a tool. */
+function toolProblems(
+  name: string,
+  { retry, destructive, onError, remote }: ToolDefinition,
+  { names }: KnownDefinitions,
+): readonly string[] {
+  const owner = `tool '${name}'`
+  const other = onError !== undefined && 'tool' in onError ? onError.tool : undefined
+  const isDestructive = destructive !== undefined && destructive !== false
+  return [
+    ...(isDestructive && retry !== undefined && retry !== false
+      ? [
+          `${owner} is destructive and has "retry": a destructive tool is never run twice, so leave "retry" out`,
+        ]
+      : []),
+    ...(remote !== undefined && onError !== undefined
+      ? [`${owner} runs in another process and has "onError": handle its failures there`]
+      : []),
+    ...(other === name ? [`${owner} has itself as "onError.tool"`] : []),
+    ...(other !== undefined && !names.tools.has(other) && !names.prompts.has(other)
+      ? [
+          `${owner} has "onError.tool" '${other}', which is not registered${suggestName(other, new Set([...names.tools, ...names.prompts]))}`,
+        ]
+      : []),
+  ]
+}
+
+/** Lists sources of tools that share a name: a run keeps the list of a source by its name. */
+function sourceProblems({ prompts }: KnownDefinitions): readonly string[] {
+  const first = new Map<string, unknown>()
+  return [...prompts.values()].flatMap(({ name: prompt, toolSources = [] }) =>
+    toolSources.flatMap((source) => {
+      const known = first.get(source.name) ?? source
+      first.set(source.name, known)
+      return known === source
+        ? []
+        : [`prompt '${prompt}' has a source '${source.name}' that is not the one of an earlier prompt`]
+    }),
+  )
 }
 
 function checkModel(model: ModelDefinition, known: KnownDefinitions): Findings {

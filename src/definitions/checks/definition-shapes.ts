@@ -6,6 +6,7 @@
 import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
+import { TOOL_ERROR_CATEGORIES } from '../../protocol/payloads/tool-failure.js'
 import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
 import { approvalRuleProblem } from '../../policy/approval.js'
 import { destructiveProblem } from '../../policy/action.js'
@@ -14,10 +15,13 @@ import { capabilityProblem, permissionsProblem } from '../../policy/permissions.
 import { HOOK_POINTS } from '../hook.js'
 import { providerVersionProblem } from '../model.js'
 import { partTypeHint } from '../prompt.js'
+import { toolSourceProblem } from '../tool-source.js'
+import type { ToolSource } from '../tool-source.js'
 import { isZodObject } from '../plan/argument-schema.js'
 import type { ArgumentSchema } from '../plan/argument-schema.js'
 import { isForeignSchema } from '../plan/foreign-schema.js'
-import { suggestName, notSupportedYet } from './hints.js'
+import { contextShape } from './context-shape.js'
+import { adviseOnField } from './field-advice.js'
 
 /** A text that is not blank. */
 const text = z.string().refine((value) => value.trim() !== '', 'must not be empty')
@@ -79,6 +83,20 @@ const activityType = name.refine(
 
 const isCheck = (value: unknown): boolean => typeof value === 'boolean' || typeof value === 'function'
 
+const toolRetry = z.strictObject({
+  maximumAttempts: count,
+  initialInterval: z.number().positive().optional(),
+  on: z.array(z.enum(TOOL_ERROR_CATEGORIES)).optional(),
+})
+
+const toolErrorHandler = z.union([
+  z.strictObject({
+    fallback: z.custom((value) => value !== undefined && value !== null, 'expected an answer'),
+  }),
+  z.strictObject({ tool: text }),
+  z.strictObject({ escalate: z.literal(true), form: z.record(z.string(), z.unknown()).optional() }),
+])
+
 /** The shape of a tool. */
 const toolShape = z.strictObject({
   description: text,
@@ -88,9 +106,8 @@ const toolShape = z.strictObject({
   needsApproval: z.custom(isCheck, 'expected a boolean or a function').optional(),
   approval: z.unknown().superRefine(by(approvalRuleProblem)).optional(),
   preview: execute.optional(),
-  retry: z
-    .strictObject({ maximumAttempts: count, initialInterval: z.number().positive().optional() })
-    .optional(),
+  retry: z.union([z.literal(false), toolRetry]).optional(),
+  onError: toolErrorHandler.optional(),
   // An activity is retried for a day at most, so a longer call could not end.
   timeout: count.max(LIMITS.scheduleToClose).optional(),
   idempotent: z.boolean().optional(),
@@ -238,6 +255,7 @@ const modelShape = z.strictObject({
   cachedPrice: price.optional(),
   capabilities: modelCapabilities.optional(),
   providerOptions: providerOptions.optional(),
+  sendIds: z.boolean().optional(),
 })
 
 function isLevel(key: string): boolean {
@@ -276,12 +294,14 @@ const promptShape = z.strictObject({
       include: z.boolean().optional(),
     })
     .optional(),
-  recentImageThreshold: z.int().nonnegative().optional(),
   continueCutAnswers: z.int().nonnegative().optional(),
+  ...contextShape,
   tools: z
     .array(z.union([name, toolEntryShape], 'expected the name of a tool, a prompt or an agent, or { name }'))
     .optional(),
   toolChoice: z.enum(['auto', 'none', 'required']).optional(),
+  providerTools: z.record(z.string(), z.unknown()).optional(),
+  toolSources: z.array(z.custom<ToolSource>().superRefine(by(toolSourceProblem))).optional(),
   providerOptions: providerOptions.optional(),
 })
 
@@ -426,74 +446,4 @@ function objectsAt(shape: z.core.$ZodType, path: readonly PropertyKey[]): readon
   if (shape instanceof z.ZodRecord) return objectsAt(shape.valueType, rest)
   const field: unknown = shape instanceof z.ZodObject ? shape.shape[String(first)] : undefined
   return field instanceof z.core.$ZodType ? objectsAt(field, rest) : []
-}
-
-/** Fields of Standard Agents that are not supported yet. */
-const LATER = new Set(['providerTools'])
-
-/** Names of earlier drafts of Standard Agents. */
-const OLD_NAMES: ReadonlyMap<string, string> = new Map([
-  ['tenvs', 'env for values, variables for declarations'],
-  ['endConversationTool', 'sessionStop'],
-  ['defaultPrompt', 'prompt'],
-])
-
-/** An old name that means another field in a side than in the agent itself. */
-const OLD_CAP = 'maxTurns'
-
-/** Fields of Standard Agents that have another place here. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ['includedProviders', 'write it into providerOptions, as the AI SDK provider of the gateway takes it'],
-  ['env', 'write values into env of the prompt or of the agent'],
-  ['options', 'leave it out, nothing reads it'],
-  ['tags', 'give them to a thread as it is created, with create({ tags })'],
-  ['handoffAgents', 'list the agents in tools'],
-  ['receives_messages', 'write it into resumable: { receives_messages }'],
-  ['maxInstances', 'write it into resumable: { receives_messages, maxInstances }'],
-  ['parentCommunication', 'write it into resumable: { receives_messages, parentCommunication }'],
-  ['nameEnv', 'write it into immediate: { nameEnv }'],
-  ['descriptionEnv', 'write it into immediate: { descriptionEnv }'],
-])
-
-const NEWER_SPECIFICATION: ReadonlyMap<string, string> = new Map([
-  ['human', "leave sideB out, the person is side B of an agent of type 'ai_human'"],
-  ['handler', 'a side is a prompt'],
-  ['subagents', "list the agent in the tools of the side's prompt"],
-  ['manualStopCondition', 'write stopOnResponse: false'],
-  ['primary', 'leave it out'],
-  ['parentHooks', 'leave it out'],
-  ['agent', 'write name'],
-  ['as', 'a subagent is called by the name of its agent'],
-  ['hidden', 'leave it out'],
-  ['scopedEnv', 'write it into immediate: { scopedEnv }'],
-  ['uses', 'leave it out'],
-  ['progressArgument', 'leave it out'],
-  ['executionMode', 'leave it out'],
-  ['executionProvider', 'leave it out'],
-])
-
-interface UnknownField {
-  readonly field: string
-  /** The fields that exist at this place. */
-  readonly known: readonly string[]
-}
-
-/** Explains what to do about a field that does not exist. */
-function adviseOnField(path: string, { field, known }: UnknownField): string {
-  if (LATER.has(field)) return notSupportedYet(path)
-  const newName = field === OLD_CAP ? capOf(path) : OLD_NAMES.get(field)
-  if (newName !== undefined) return `uses the old name ${path}: write ${newName}`
-  const elsewhere = ELSEWHERE.get(field)
-  if (elsewhere !== undefined) return `has ${path}: ${elsewhere}`
-  const advice = NEWER_SPECIFICATION.get(field)
-  if (advice !== undefined) return `uses ${path} of Standard Agents 0.2.0, expected 0.1.0: ${advice}`
-  if (field === 'exposeAsTool') return `has ${path}: leave it out, prompts are listed by name`
-  const unknown = `has the unknown field ${path}`
-  const near = suggestName(field, known)
-  if (near !== '') return unknown + near
-  return known.length === 0 ? unknown : `${unknown}: its fields are ${known.join(', ')}`
-}
-
-function capOf(path: string): string {
-  return path === OLD_CAP ? 'maxSessionTurns' : 'maxSteps'
 }

@@ -4,7 +4,8 @@ import type { KnownDefinitions } from '../known-definitions.js'
 import type { LanguageModelProvider, ModelDefinition } from '../model.js'
 import type { PromptDefinition } from '../prompt.js'
 import type { Agent } from '../short-form/agent.js'
-import { suggestName, findRepeated } from './hints.js'
+import { suggestName } from '../../protocol/values.js'
+import { findRepeated } from './hints.js'
 
 /** Lists the hooks of an agent or a prompt that are unknown or listed twice. */
 export function hookListProblems(

@@ -6,7 +6,8 @@ import { listIncludedPrompts } from '../prompt.js'
 import { subagentArguments } from '../plan/tool-arguments.js'
 import type { PromptDefinition, SubpromptConfig, ToolEntry } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
-import { suggestName, notSupportedYet } from './hints.js'
+import { isObject, suggestName } from '../../protocol/values.js'
+import { findRepeated, notSupportedYet } from './hints.js'
 import { entryName, hookListProblems } from './names.js'
 
 /** Checks one prompt against the definitions of its registry. */
@@ -18,9 +19,10 @@ export function checkPrompt(prompt: PromptDefinition, known: KnownDefinitions): 
 function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): readonly string[] {
   const owner = `prompt '${prompt.name}'`
   const problems: string[] = []
-  if (!known.names.models.has(prompt.model)) {
+  for (const model of [prompt.model, prompt.compaction?.model]) {
+    if (model === undefined || known.names.models.has(model)) continue
     problems.push(
-      `${owner} uses the model '${prompt.model}', which is not registered${suggestName(prompt.model, known.names.models)}`,
+      `${owner} uses the model '${model}', which is not registered${suggestName(model, known.names.models)}`,
     )
   }
   problems.push(...includeProblems(owner, prompt, known))
@@ -34,8 +36,38 @@ function promptProblems(prompt: PromptDefinition, known: KnownDefinitions): read
     else problems.push(...toolEntryProblems(owner, entry, known))
     listed.add(name)
   }
+  for (const [name, tool] of Object.entries(prompt.providerTools ?? {})) {
+    if (listed.has(name)) problems.push(`${owner} lists the tool '${name}' twice, also in providerTools`)
+    problems.push(...providerToolProblems(`${owner}: providerTools: '${name}'`, tool))
+  }
+  for (const name of findRepeated((prompt.toolSources ?? []).map((source) => source.name)))
+    problems.push(`${owner} lists the source '${name}' twice`)
   problems.push(...hookListProblems(owner, prompt.hooks ?? [], known))
   return problems
+}
+
+function isJson(value: object): boolean {
+  try {
+    return typeof JSON.stringify(value) === 'string'
+  } catch {
+    return false
+  }
+}
+
+const PROVIDER_ID = /^[^.\s]+\.[^\s]+$/
+
+function providerToolProblems(owner: string, tool: unknown): readonly string[] {
+  if (!isObject(tool) || tool['type'] !== 'provider' || tool['isProviderExecuted'] !== true)
+    return [
+      `${owner}: expected a tool that a provider runs itself, such as openai.tools.webSearch(), got another`,
+    ]
+  const { id, args = {} } = tool
+  return [
+    ...(typeof id === 'string' && PROVIDER_ID.test(id)
+      ? []
+      : [`${owner}: expected an id such as "openai.web_search", got another`]),
+    ...(isObject(args) && isJson(args) ? [] : [`${owner}: expected args as an object of JSON, got another`]),
+  ]
 }
 
 /** Lists things in a prompt that are allowed but probably mistakes. */

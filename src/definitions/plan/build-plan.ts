@@ -130,7 +130,9 @@ function modelsOf(
   prompts: readonly PromptDefinition[],
 ): ReadonlyMap<string, ModelDefinition> {
   const model = (name: string): ModelDefinition => requireDefinition(registry.model(name), `model '${name}'`)
-  const named = prompts.map((prompt) => model(prompt.model))
+  const named = prompts.flatMap(({ model: own, compaction }) =>
+    [own, ...(compaction?.model === undefined ? [] : [compaction.model])].map(model),
+  )
   const all = [...named, ...named.flatMap(({ fallbacks = [] }) => fallbacks.map(model))]
   return new Map(all.map((definition) => [definition.name, definition]))
 }

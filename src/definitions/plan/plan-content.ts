@@ -1,4 +1,4 @@
-import type { JSONSchema7, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { JSONSchema7, LanguageModelV4ProviderTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
 import { sidePlanOf } from '../../protocol/plan.js'
 import type { Plan, Side } from '../../protocol/plan.js'
@@ -7,7 +7,7 @@ import type { Permissions } from '../../policy/permissions.js'
 import type { VariableDefinition } from '../agent.js'
 import type { DecidingPoint } from '../hook.js'
 import type { Prices } from '../prices/defined-prices.js'
-import type { ReasoningConfig } from '../prompt.js'
+import type { CompactionConfig, ReasoningConfig, WindowConfig } from '../prompt.js'
 import type { CallInput } from '../../protocol/activities.js'
 
 /**
@@ -48,6 +48,8 @@ export interface PromptContent {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningConfig | null
   readonly recentImageThreshold: number
+  readonly window?: WindowConfig
+  readonly compaction?: CompactionConfig
   /** The prompt's hooks, else the agent's. */
   readonly hooks: readonly string[]
   /** Those of them that decide, with their points: a worker that lacks one must deny a call. */
@@ -59,6 +61,10 @@ export interface PromptContent {
   readonly capabilities?: readonly string[]
   /** The prompt's options, which override those of the model. */
   readonly providerOptions?: SharedV4ProviderOptions
+  /** Tools that the provider runs. */
+  readonly providerTools?: readonly Omit<LanguageModelV4ProviderTool, 'type'>[]
+  /** The names of the sources whose tools follow those of the prompt. */
+  readonly toolSources?: readonly string[]
   /** In the order of the prompt. */
   readonly tools: readonly ToolContent[]
   /** How its subagents start, by agent name; resumable subagents have no tool of their own in `tools`. */

@@ -49,17 +49,33 @@ export function promptContent(
     parallelToolCalls: prompt.parallelToolCalls ?? false,
     reasoning: prompt.reasoning ?? null,
     recentImageThreshold: prompt.recentImageThreshold ?? RECENT_IMAGES,
+    ...withoutUndefined({ window: prompt.window, compaction: prompt.compaction }),
     hooks,
     ...decidingOf(registry, hooks),
     variables: variablesOf(registry, prompt, tools),
     env: prompt.env ?? {},
     ...capabilitiesOf(prompt),
     ...(prompt.providerOptions === undefined ? {} : { providerOptions: prompt.providerOptions }),
+    ...providerToolsOf(prompt),
+    ...toolSourcesOf(prompt),
     tools: tools.filter((tool) => !isResumable(tool)).map((tool) => toolContent(registry, tool)),
     subagents: Object.fromEntries(subagents.map((content) => [content.agent, content])),
     subprompts: Object.fromEntries(tools.flatMap(subpromptContent)),
     handoffs: Object.fromEntries(tools.flatMap(handoffContent)),
   }
+}
+
+/** `registry()` has checked them. */
+function providerToolsOf({ providerTools = {} }: PromptDefinition): Pick<PromptContent, 'providerTools'> {
+  const listed = Object.entries(providerTools).map(([name, { id, args }]) => ({
+    ...{ name, id: id as `${string}.${string}` },
+    args: JSON.parse(JSON.stringify(args ?? {})) as Record<string, unknown>,
+  }))
+  return listed.length === 0 ? {} : { providerTools: listed }
+}
+
+function toolSourcesOf({ toolSources = [] }: PromptDefinition): Pick<PromptContent, 'toolSources'> {
+  return toolSources.length === 0 ? {} : { toolSources: toolSources.map(({ name }) => name) }
 }
 
 function decidingOf(registry: Registry, hooks: readonly string[]): Pick<PromptContent, 'deciding'> {

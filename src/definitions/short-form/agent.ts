@@ -9,8 +9,9 @@ import type { z } from 'zod'
 import type { AgentDefinition } from '../agent.js'
 import type { AnyHook } from '../hook.js'
 import type { ArgumentSchema } from '../plan/argument-schema.js'
-import type { PromptDefinition } from '../prompt.js'
+import type { PromptDefinition, ProviderTool } from '../prompt.js'
 import type { SubagentToolConfig } from '../subagent-tool.js'
+import type { ToolSource } from '../tool-source.js'
 import type { ToolArguments, ToolDefinition } from '../tool.js'
 import type { AgentModel } from './agent-model.js'
 import type { AiTool } from './ai-tool.js'
@@ -44,11 +45,14 @@ type SharedFields = Pick<
     | 'reasoning'
     | 'recentImageThreshold'
     | 'continueCutAnswers'
+    | 'window'
+    | 'compaction'
     | 'toolChoice'
+    | 'providerTools'
     | 'providerOptions'
   >
 
-type AgentTools = Readonly<Record<string, ToolDefinition | AiTool>>
+type AgentTools = Readonly<Record<string, ToolDefinition | AiTool | ProviderTool | ToolSource>>
 
 /** An agent in the short form. Its conversation and its earlier tool calls are always in its context. */
 export interface AgentOptions<
@@ -125,7 +129,9 @@ type ToolsOfAgent<One> = One extends Agent<string, unknown, infer Tools> ? Defin
 
 /** What is known of a tool of the AI SDK is that models may call it. */
 type Defined<Tools> = {
-  readonly [Name in keyof Tools]: Tools[Name] extends ToolDefinition<infer _> ? Tools[Name] : ToolDefinition
+  readonly [
+    Name in keyof Tools as Tools[Name] extends ToolSource ? never : Name
+  ]: Tools[Name] extends ToolDefinition<infer _> ? Tools[Name] : ToolDefinition
 }
 
 /** The intersection of the members of a union. */

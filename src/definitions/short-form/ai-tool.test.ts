@@ -15,7 +15,13 @@ import { isAiTool, readAiTool } from './ai-tool.js'
 import type { AiTool } from './ai-tool.js'
 
 const state = { execution: null } as ThreadState
-const call = { id: 'call_1', attempt: 1, idempotencyKey: 'k' }
+const call = {
+  id: 'call_1',
+  attempt: 1,
+  idempotencyKey: 'k',
+  progress: () => undefined,
+  output: () => undefined,
+}
 const inputSchema = z.object({ city: z.string(), days: z.number().default(1) })
 const lasting = { description: 'The weather.', inputSchema }
 
@@ -187,7 +193,9 @@ test('what would be lost in silence is refused by name', () => {
     `${owner} has colour, which has no effect here: leave it out`,
     `${owner} has a description that is a function: expected a text, which is the same in each step`,
   ])
-  expect(problemsOf(openai.tools.webSearch() as AiTool)).toEqual([
+  expect(problemsOf(openai.tools.webSearch() as AiTool)).toEqual([])
+  const ours = { ...openai.tools.webSearch(), isProviderExecuted: false }
+  expect(problemsOf(ours as unknown as AiTool)).toEqual([
     `${owner} is a tool of type 'provider', which its provider runs or defines: expected one with an execute of yours`,
   ])
   expect(problemsOf({ ...lasting, execute: 7 })).toEqual([`${owner} has an execute that is no function`])

@@ -153,6 +153,35 @@ test('wrong values of JavaScript are named with what to write', () => {
   expect(found).toHaveLength(7)
 })
 
+test('a text as model says what a model is, and one that is registered is taken', () => {
+  const chat = defineModel({ name: 'chat', provider: openai, model: 'gpt-5' })
+  const named = (model: string) => agent({ ...base, name: 'support', model })
+  const expected =
+    "agent 'support': model: expected an object such as openai('gpt-5-mini') or the name of a model of the registry, got"
+  expect(problems(() => registry({ agents: [named('gpt-5-mini')] }))).toEqual([
+    `${expected} 'gpt-5-mini', which is not registered`,
+  ])
+  expect(problems(() => registry({ agents: [named('chatt')], models: [chat] }))).toEqual([
+    `${expected} 'chatt', which is not registered: did you mean 'chat'?`,
+  ])
+  expect(registry({ agents: [named('chat')], models: [chat] }).names().models).toEqual(['chat'])
+})
+
+test('a getter that throws names its agent', () => {
+  for (const field of ['model', 'subagents']) {
+    const options = { ...base, name: 'support' }
+    Object.defineProperty(options, field, {
+      enumerable: true,
+      get: () => {
+        throw new Error('Boom')
+      },
+    })
+    expect(problems(() => registry({ agents: [agent(options as never)] }))).toEqual([
+      "agent 'support': expected fields that can be read, got one that throws: Boom",
+    ])
+  }
+})
+
 test('agents that are made anew at each call are told, and nothing runs for ever', () => {
   const sales = (): ReturnType<typeof agent> =>
     agent({ ...base, name: 'sales', handoffs: () => ({ support: support() }) })

@@ -6,14 +6,15 @@
  * Does not own: the checks of the definitions that it makes (`checks/`).
  * Invariant: the same object under the same name is one definition, also where the registry lists it, too.
  */
-import { isObject, withoutUndefined } from '../../protocol/values.js'
+import { ConfigError } from '../../protocol/errors.js'
+import { isObject, withoutUndefined, suggestName } from '../../protocol/values.js'
 import type { Fields } from '../../protocol/values.js'
 import type { UnreadNames } from '../checks/check-definitions.js'
-import { suggestName } from '../checks/hints.js'
 import { entryName } from '../checks/names.js'
-import { KIND_WORDS, listGivenDefinitions } from '../known-definitions.js'
+import { KIND_WORDS, listGivenDefinitions, unreadableProblem } from '../known-definitions.js'
 import type { ModelDefinition } from '../model.js'
 import type { PromptDefinition, ToolEntry } from '../prompt.js'
+import { isToolSource } from '../tool-source.js'
 import { isAgent } from './agent.js'
 import type { Agent } from './agent.js'
 import { isSameModel, readModel } from './agent-model.js'
@@ -35,7 +36,8 @@ export function expandAgents(given: unknown): Expanded {
   const found = createFound(given)
   const reached = reachAgents(agents, found)
   const called = new Set([...reached.flatMap(({ calls }) => calls), ...calledByPrompts(given)].map(entryName))
-  const made = reached.map((one) => standardForm(one, called, found))
+  const made = reached.map((one) => inAgent(one.agent, () => standardForm(one, called, found)))
+  checkNamedModels(found)
   return {
     definitions: {
       ...given,
@@ -74,6 +76,10 @@ interface Found {
   readonly problems: string[]
   readonly unreadModels: string[]
   readonly unreadTools: string[]
+  /** The models that agents name by a text. */
+  readonly namedModels: { readonly owner: string; readonly name: string }[]
+  /** The names of a kind that there are. */
+  names(kind: FoundKind): readonly string[]
   /** Notes a definition that an agent has. False: there is a different one under the same name, which is a problem. */
   note(kind: FoundKind, name: string, definition: unknown, owner: string): boolean
   /** Those that the registry does not list itself. */
@@ -101,6 +107,8 @@ function createFound(given: Fields): Found {
     problems,
     unreadModels: [],
     unreadTools: [],
+    namedModels: [],
+    names: (kind) => [...(noted.get(kind)?.keys() ?? [])],
     note(kind, name, definition, owner) {
       const known = noted.get(kind)?.get(name)
       if (known === undefined) {
@@ -145,7 +153,9 @@ function reachAgents(agents: readonly unknown[], found: Found): readonly Reached
     // The check of the registry reports one that is listed twice in the standard form.
     if (isAgent(agent) && visited.has(agent)) continue
     visited.add(agent)
-    const { calls, others } = isAgent(agent) ? readCalls(agent, found) : { calls: [], others: [] }
+    const { calls, others } = isAgent(agent)
+      ? inAgent(agent, () => readCalls(agent, found))
+      : { calls: [], others: [] }
     reached.push({ agent, calls })
     for (const other of others) if (!visited.has(other) && !waiting.includes(other)) waiting.push(other)
   }
@@ -222,7 +232,8 @@ const OF_AGENT = [
 ]
 const OF_PROMPT = [
   ...['variables', 'parallelToolCalls', 'reasoning', 'recentImageThreshold', 'continueCutAnswers'],
-  ...['toolChoice', 'providerOptions'],
+  ...['toolChoice', 'providerTools', 'providerOptions'],
+  ...['window', 'compaction'],
 ]
 const OWN = ['name', 'model', 'instructions', 'tools', 'subagents', 'handoffs', 'input', 'maxSteps', 'hooks']
 const FIELDS = [...OWN, ...OF_AGENT, ...OF_PROMPT]
@@ -249,6 +260,8 @@ function standardForm(
     includeChat: true,
     includePastTools: true,
     ...withoutUndefined({ requiredSchema: options['input'] }),
+    ...providerToolsOf(options),
+    ...toolSourcesOf(owner, options['tools'], found),
     tools: [...noteTools(owner, options['tools'], found), ...calls],
   }
   const standard = {
@@ -281,12 +294,63 @@ function noteModel(agent: string, given: unknown, found: Found): string {
     found.unreadModels.push(`the model of ${owner}`)
     return `the model of ${owner}`
   }
+  if (typeof given === 'string') found.namedModels.push({ owner, name: given })
   for (const definition of read.definitions) found.note('models', definition.name, definition, owner)
   return read.name
 }
 
+/** A name that is none of the registry is most often the id of a provider. */
+function checkNamedModels(found: Found): void {
+  const known = found.names('models')
+  for (const { owner, name } of found.namedModels.filter((one) => !known.includes(one.name))) {
+    found.unreadModels.push(name)
+    found.problems.push(
+      `${owner}: model: expected an object such as openai('gpt-5-mini') or the name of a model of the registry, got '${name}', which is not registered${suggestName(name, known)}`,
+    )
+  }
+}
+
+/** Reads an agent. @throws ConfigError that names the agent for a field whose getter throws */
+function inAgent<Read>(agent: unknown, read: () => Read): Read {
+  try {
+    return read()
+  } catch (error) {
+    throw new ConfigError([unreadableProblem(`agent '${nameOf(agent) ?? '?'}'`, error)])
+  }
+}
+
+/** A tool of the AI SDK that its provider runs. */
+function isProviderTool(tool: unknown): boolean {
+  return isObject(tool) && tool['type'] === 'provider' && tool['isProviderExecuted'] === true
+}
+
+/** Those among the tools of an agent, too. */
+function providerToolsOf({ tools, providerTools }: Fields): Fields {
+  const listed = isObject(tools) ? Object.entries(tools).filter(([, tool]) => isProviderTool(tool)) : []
+  if (listed.length === 0) return {}
+  return {
+    providerTools: { ...(isObject(providerTools) ? providerTools : {}), ...Object.fromEntries(listed) },
+  }
+}
+
+/** Sources of tools among the tools of an agent. */
+function toolSourcesOf(owner: string, given: unknown, found: Found): Fields {
+  const listed = isObject(given) ? Object.entries(given).filter(([, tool]) => isToolSource(tool)) : []
+  const sources = listed.map(([name, source]) => {
+    if (isToolSource(source) && source.name !== name)
+      found.problems.push(
+        `${owner}: tools.${name} is the source '${source.name}', which is listed by its name: write ${source.name}`,
+      )
+    return source
+  })
+  return sources.length === 0 ? {} : { toolSources: sources }
+}
+
 function noteTools(owner: string, given: unknown, found: Found): readonly string[] {
-  return entriesOf(`${owner}: tools`, given, found).map(([name, tool]) => {
+  const own = entriesOf(`${owner}: tools`, given, found).filter(
+    ([, tool]) => !isProviderTool(tool) && !isToolSource(tool),
+  )
+  return own.map(([name, tool]) => {
     const read = isAiTool(tool) ? readAiTool(tool) : { tool }
     if ('tool' in read) found.note('tools', name, read.tool, owner)
     else {

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { createWorker } from '../../worker/index.js'
+import { installLineLogging } from '../../worker/logging.js'
 import { bundleWorkflowCode, DefaultLogger } from '../../worker/temporal-worker.js'
 import { workflowBundleOptions } from '../../worker/workflow-bundle.js'
 import { describeProblem, loadAgents } from './load-agents.js'
@@ -40,6 +41,8 @@ async function makeBundle(): Promise<void> {
 
 async function run(): Promise<void> {
   dropEmptyKeys(process.env)
+  // Before any other code of Temporal.
+  installLineLogging()
   const { registry, isPractising } = await withPracticeModel(await loadAgents(file))
   await makeBundle()
   const [temporal] = await started

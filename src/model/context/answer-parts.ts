@@ -9,10 +9,13 @@ import type {
   LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
   SharedV4ProviderMetadata,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { isObject } from '../../protocol/values.js'
+import { answeredCalls, requestPartOf } from '../provider-parts.js'
+import type { ProviderPart } from '../../protocol/message.js'
 import { isOwn, parseJson, readToolCalls } from './transcript-row.js'
 import type { Perspective, TranscriptRow } from './transcript-row.js'
 
@@ -32,6 +35,7 @@ export type StoredPart = (
   | { readonly kind: 'text' | 'reasoning'; readonly from: number; readonly to: number }
   | { readonly kind: 'call'; readonly id: string }
   | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'provider'; readonly part: ProviderPart }
 ) & { readonly providerMetadata?: SharedV4ProviderMetadata }
 
 /**
@@ -53,6 +57,7 @@ export type AssistantPart =
   | LanguageModelV4FilePart
   | LanguageModelV4ReasoningPart
   | LanguageModelV4ToolCallPart
+  | LanguageModelV4ToolResultPart
 
 /** The digest of a text of a row, for `AnswerDetails`. */
 export function textDigest(text: string | null): string {
@@ -120,7 +125,7 @@ export function assistantParts(
   const isSaid = parts.some((part) => part.type === 'text' && part.text.trim() !== '')
   const made = new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])))
   // Some providers refuse text after calls.
-  const firstCall = parts.findIndex(({ type }) => type === 'tool-call')
+  const firstCall = parts.findIndex((part) => part.type === 'tool-call' && part.providerExecuted !== true)
   const place = firstCall === -1 ? parts.length : firstCall
   const whole = [
     ...parts.slice(0, place),
@@ -143,7 +148,8 @@ export function partsText(row: TranscriptRow, author: Author | null, inTurn: boo
   const options = details.parts.map((part) =>
     part.kind === 'reasoning' ? undefined : optionsOf(part.providerMetadata),
   )
-  const given = [...reasoning, ...options.filter((one) => one !== undefined)]
+  const provided = details.parts.flatMap((part) => (part.kind === 'provider' ? [part.part] : []))
+  const given = [...reasoning, ...provided, ...options.filter((one) => one !== undefined)]
   return given.length === 0 ? '' : JSON.stringify(given)
 }
 
@@ -156,6 +162,9 @@ function authorParts(
   const sendsReasoning = author === null ? () => false : takesReasoning(row, author, inTurn)
   const reasoning =
     textDigest(row.reasoning_content) === details.reasoning ? (row.reasoning_content ?? '') : null
+  const answered = answeredCalls(
+    details.parts.flatMap((part) => (part.kind === 'provider' ? [part.part] : [])),
+  )
   return joinItems(details.parts).flatMap((part): readonly AssistantPart[] => {
     const providerOptions = optionsOf(part.providerMetadata)
     const options = providerOptions === undefined ? {} : { providerOptions }
@@ -176,6 +185,10 @@ function authorParts(
       case 'file': {
         const file = files.get(part.path)
         return file === undefined ? [] : [{ ...file, ...options }]
+      }
+      case 'provider': {
+        const sent = 'name' in part.part && answered.has(part.part.id) ? requestPartOf(part.part) : null
+        return sent === null ? [] : [{ ...sent, ...options }]
       }
     }
   })

@@ -6,6 +6,7 @@
  */
 import type {
   LanguageModelV4FunctionTool,
+  LanguageModelV4ProviderTool,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider'
@@ -91,13 +92,19 @@ interface ToolDescription {
 }
 
 /** The tools of a request, in the order given: the same tools are the same bytes (T12). */
-export function toolConfiguration(tools: readonly ToolDescription[]): LanguageModelV4FunctionTool[] {
-  return tools.map(({ name, description, inputSchema, strict, providerOptions }) => ({
-    type: 'function',
+export function toolConfiguration(
+  tools: readonly ToolDescription[],
+  providerTools: readonly Omit<LanguageModelV4ProviderTool, 'type'>[] = [],
+): RequestTools {
+  const own = tools.map(({ name, description, inputSchema, strict, providerOptions }) => ({
+    type: 'function' as const,
     name,
     description,
     inputSchema,
     ...(strict !== undefined && { strict }),
     ...(providerOptions !== undefined && { providerOptions }),
   }))
+  return [...own, ...providerTools.map((tool): RequestTools[number] => ({ type: 'provider', ...tool }))]
 }
+
+type RequestTools = (LanguageModelV4FunctionTool | LanguageModelV4ProviderTool)[]

@@ -2,10 +2,9 @@
 import { signal, useSignal } from '@preact/signals'
 import { formatBytes } from '../parts/format.js'
 import { Action, Problem } from '../parts/widgets.js'
-import { problemText, queryOf, request, threadPath } from '../session/api.js'
-import { post } from '../session/outbox.js'
+import { client, problemText } from '../session/api.js'
 import type { OpenThread } from '../state/open-thread.js'
-import { isWorking } from '../state/run-state.js'
+import { isWorking } from '../../fold/runs.js'
 
 /** What is written and not sent, by thread: it is there again when the person comes back. */
 const written = signal<Readonly<Record<string, string>>>({})
@@ -26,7 +25,8 @@ export function Composer({ thread }: { readonly thread: OpenThread }) {
   const submit = (event: Event): void => {
     event.preventDefault()
     if (isEmpty || isUploading) return
-    post({ threadId: thread.id, content: text, attachments: files.uploads.map(({ path }) => path) })
+    const attachments = files.uploads.map(({ path }) => path)
+    thread.store.send({ content: text, ...(attachments.length > 0 && { attachments }) })
     write('')
     files.clear()
   }
@@ -107,10 +107,7 @@ async function uploadFile(threadId: string, file: File, show: (upload: Upload) =
   const path = `/uploads/${crypto.randomUUID().slice(0, 8)}/${file.name.replaceAll('/', '_')}`
   const { name, size } = file
   show({ path, name, size, state: 'uploading' })
-  await request(threadPath(threadId, `/files/content${queryOf({ path })}`), {
-    ...{ method: 'PUT', file },
-    headers: { 'Content-Type': file.type === '' ? 'application/octet-stream' : file.type },
-  })
+  await client.threads.get(threadId).writeFile(path, file)
   show({ path, name, size, state: 'done' })
 }
 
@@ -157,13 +154,11 @@ function RunButtons({ thread }: { readonly thread: OpenThread }) {
   const status = thread.summary.value?.status
   if (isWorking(thread.runs.value))
     return (
-      <Action run={() => request(threadPath(thread.id, '/stop'), { method: 'POST' })} kind="danger">
+      <Action run={async () => void (await client.threads.get(thread.id).stop())} kind="danger">
         Stop
       </Action>
     )
   if (status === 'stopped' || status === 'blocked' || status === 'lost')
-    return (
-      <Action run={() => request(threadPath(thread.id, '/continue'), { method: 'POST' })}>Continue</Action>
-    )
+    return <Action run={() => client.threads.get(thread.id).continue()}>Continue</Action>
   return null
 }

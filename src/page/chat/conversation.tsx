@@ -3,20 +3,22 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { CUT_OFF } from '../../protocol/message.js'
-import type { Message, ToolCallEntry } from '../../protocol/message.js'
+import type { Message } from '../../protocol/message.js'
 import { Attachments } from '../parts/attachments.js'
 import { formatWord } from '../parts/format.js'
 import { Markdown } from '../parts/markdown.js'
 import { Action, Empty, Problem } from '../parts/widgets.js'
-import { request, threadPath } from '../session/api.js'
-import { forget, outbox, postAgain } from '../session/outbox.js'
-import type { Outgoing } from '../session/outbox.js'
+import { client } from '../session/api.js'
+import { callsOf } from '../../http/shown-messages.js'
+import type { Outgoing } from '../../http/outbox.js'
+import { box, outbox } from '../session/outbox.js'
 import { OriginalError } from '../parts/original-error.js'
 import { RequestCard } from '../requests/request-card.js'
 import type { OpenThread } from '../state/open-thread.js'
-import type { Run, ToolRun } from '../state/run-state.js'
-import type { Draft } from '../state/transcript-state.js'
+import type { Run, ToolRun } from '../../fold/runs.js'
+import type { Draft } from '../../fold/transcript.js'
 import { ToolCard } from '../inspect/tool-card.js'
+import { ForkActions } from '../parts/fork-actions.js'
 
 /** The distance from an end, in pixels, at which the person is there. */
 const NEAR = 160
@@ -57,7 +59,7 @@ export function Conversation({ thread }: { readonly thread: OpenThread }) {
           class="button newest"
           onClick={() => {
             isAtEnd.value = true
-            if (hasNewer) void thread.loadNewest()
+            if (hasNewer) void thread.store.loadNewest()
             else box.current?.scrollTo({ top: box.current.scrollHeight })
           }}
         >
@@ -118,13 +120,20 @@ function Messages({ thread }: { readonly thread: OpenThread }) {
     () => new Set(messages.flatMap((one) => callsOf(one).map(({ id }) => id))),
     [messages],
   )
+  const isRoot = thread.summary.value?.parent === null
+  const asks = useMemo(() => askedBy(messages), [messages])
   // The same elements while text streams, so that only its own row is made anew.
   return useMemo(
     () => (
       <>
         {messages.map((message) =>
           message.role === 'tool' && called.has(message.tool_call_id ?? '') ? null : (
-            <Row key={message.id} threadId={thread.id} message={message}>
+            <Row
+              key={message.id}
+              threadId={thread.id}
+              message={message}
+              asked={isRoot ? asks.get(message.id) : null}
+            >
               {callsOf(message).map((call) => (
                 <ToolCard
                   key={call.id}
@@ -140,8 +149,19 @@ function Messages({ thread }: { readonly thread: OpenThread }) {
         )}
       </>
     ),
-    [messages, tools, asked],
+    [messages, tools, asked, isRoot],
   )
+}
+
+/** The message of a person before each message. */
+function askedBy(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const asks = new Map<string, string>()
+  let last: string | undefined
+  for (const { id, role, position } of messages) {
+    if (last !== undefined) asks.set(id, last)
+    if (role === 'user' && position !== null) last = id
+  }
+  return asks
 }
 
 function toolsOf(runs: readonly Run[]): ReadonlyMap<string, ToolRun> {
@@ -149,24 +169,15 @@ function toolsOf(runs: readonly Run[]): ReadonlyMap<string, ToolRun> {
   return new Map(all.map((tool) => [tool.id, tool]))
 }
 
-/** The calls of a message; a text that is none, which a tool may have written, has none. */
-function callsOf({ tool_calls: text }: Message): readonly ToolCallEntry[] {
-  if (text === null) return []
-  try {
-    const calls: unknown = JSON.parse(text)
-    return Array.isArray(calls) ? (calls as readonly ToolCallEntry[]) : []
-  } catch {
-    return []
-  }
-}
-
 interface RowProps {
   readonly threadId: string
   readonly message: Message
+  /** The message of a person before it; null: this thread cannot be forked. */
+  readonly asked: string | null | undefined
   readonly children: ComponentChildren
 }
 
-function Row({ threadId, message, children }: RowProps) {
+function Row({ threadId, message, asked, children }: RowProps) {
   const { role, content, reasoning_content: reasoning, status, attachments, finish_reason: reason } = message
   const isQueued = message.position === null && status === 'pending'
   return (
@@ -183,6 +194,9 @@ function Row({ threadId, message, children }: RowProps) {
       {attachments.length > 0 && <Attachments threadId={threadId} attachments={attachments} />}
       {children}
       {isQueued && <TakeBack threadId={threadId} itemId={message.id} />}
+      {asked !== null && message.position !== null && (content ?? '') !== '' && (
+        <ForkActions threadId={threadId} message={message} asked={asked} />
+      )}
     </article>
   )
 }
@@ -206,8 +220,8 @@ function Reasoning({ text }: { readonly text: string }) {
 
 export function TakeBack({ threadId, itemId }: { readonly threadId: string; readonly itemId: string }) {
   const remove = async (): Promise<void> => {
-    await request(threadPath(threadId, `/queue/${encodeURIComponent(itemId)}`), { method: 'DELETE' })
-    forget(({ messageId }) => messageId === itemId)
+    await client.threads.get(threadId).removeQueued(itemId)
+    box.forget(({ messageId }) => messageId === itemId)
   }
   return <Action run={remove}>Take back</Action>
 }
@@ -288,21 +302,21 @@ const STATES = {
 } as const
 
 function OutgoingRow({ message }: { readonly message: Outgoing }) {
-  const { state, content, key, threadId, messageId, problem } = message
+  const { state, key, threadId, messageId, problem } = message
   return (
     <article class="message user outgoing" data-state={state}>
       <h2 class="author">
         You <span class="faint">{STATES[state]}</span>
       </h2>
-      <div class="prose plain">{content}</div>
+      <div class="prose plain">{message.message.content}</div>
       {state === 'accepted' && messageId !== undefined && <TakeBack threadId={threadId} itemId={messageId} />}
       {state === 'refused' && (
         <div class="row">
           <Problem>{problem}</Problem>
-          <button type="button" class="button quiet" onClick={() => postAgain(message)}>
+          <button type="button" class="button quiet" onClick={() => box.postAgain(key)}>
             Send again
           </button>
-          <button type="button" class="button quiet" onClick={() => forget((one) => one.key === key)}>
+          <button type="button" class="button quiet" onClick={() => box.forget((one) => one.key === key)}>
             Discard
           </button>
         </div>

@@ -1,14 +1,16 @@
 /** What a call would do and why a person is asked, and the answers that the request takes. */
 import { useSignal } from '@preact/signals'
-import type { ApprovalRequest } from '../../client/answers/pending-request.js'
+import type { Answer, PendingRequest } from '../../http/index.js'
 import { formatClock, formatWord } from '../parts/format.js'
 import { Action, Code } from '../parts/widgets.js'
 import { fieldsOf, parseJson, textsOf, valueOf } from './form-values.js'
 import { SchemaForm, WHOLE } from './schema-form.js'
 
+type ApprovalRequest = Extract<PendingRequest, { readonly kind: 'approval' }>
+
 interface ApprovalFormProps {
   readonly request: ApprovalRequest
-  readonly answer: (answer: object) => Promise<void>
+  readonly answer: (answer: Answer) => Promise<void>
 }
 
 type Mode = 'ask' | 'arguments' | 'deny' | 'result'
@@ -115,10 +117,12 @@ function PreviewPart({ part }: { readonly part: Part }) {
   )
 }
 
+type Remembered = 'thread' | 'tree' | 'user'
+
 type GiveProps = ApprovalFormProps
 
 function Approve({ request, answer, mayRemember }: GiveProps & { readonly mayRemember: boolean }) {
-  const remember = useSignal('')
+  const remember = useSignal<Remembered | ''>('')
   const give = (): Promise<void> =>
     answer({ approved: true, ...(remember.value !== '' && { remember: { for: remember.value } }) })
   return (
@@ -130,7 +134,8 @@ function Approve({ request, answer, mayRemember }: GiveProps & { readonly mayRem
         <select
           aria-label={`Remember the approval of ${request.toolName}`}
           value={remember.value}
-          onChange={(event) => (remember.value = event.currentTarget.value)}
+          // Its options are below.
+          onChange={(event) => (remember.value = event.currentTarget.value as Remembered | '')}
         >
           <option value="">only this call</option>
           <option value="thread">remember for this thread</option>
@@ -150,7 +155,8 @@ function EditForm({ request, answer }: GiveProps) {
   const give = async (): Promise<void> => {
     const edited =
       fields === null ? parseJson(texts.value[WHOLE] ?? '', 'the arguments') : valueOf(fields, texts.value)
-    await answer({ approved: true, arguments: edited })
+    // The server checks them against the schema of the tool.
+    await answer({ approved: true, arguments: edited as Readonly<Record<string, unknown>> })
   }
   return (
     <>

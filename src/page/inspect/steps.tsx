@@ -6,7 +6,7 @@ import { formatCost } from '../../protocol/status.js'
 import { formatClock, formatCount, formatDuration, formatWord } from '../parts/format.js'
 import { Code, Empty, StatusDot } from '../parts/widgets.js'
 import type { OpenThread } from '../state/open-thread.js'
-import type { ModelCall, Run, Step, ToolRun } from '../state/run-state.js'
+import type { ModelCall, Run, Step, ToolRun } from '../../fold/runs.js'
 import { OriginalError } from '../parts/original-error.js'
 
 export function Steps({ thread }: { readonly thread: OpenThread }) {

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { AttachmentRef } from '../../protocol/message.js'
 import { formatBytes } from './format.js'
 import { Action } from './widgets.js'
-import { queryOf, send, threadPath } from '../session/api.js'
+import { client } from '../session/api.js'
 
 /** Types that a browser shows as a picture and that run nothing. */
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
@@ -38,7 +38,7 @@ interface FileProps {
 }
 
 async function readBlob(threadId: string, path: string): Promise<Blob> {
-  const response = await send(threadPath(threadId, `/files/content${queryOf({ path })}`))
+  const response = await client.threads.get(threadId).readFile(path)
   return response.blob()
 }
 

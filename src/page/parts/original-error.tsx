@@ -1,8 +1,9 @@
 /** The error of a provider or of a tool's code as it was thrown: operators may read it, an account's token may not. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { RecordedError } from '../../client/lists/recorded-errors.js'
-import { problemText, queryOf, request, RequestError, threadPath } from '../session/api.js'
+import { HttpError } from '../../http/index.js'
+import type { RecordedError } from '../../http/index.js'
+import { client, problemText } from '../session/api.js'
 
 interface OriginalErrorProps {
   readonly threadId: string
@@ -15,11 +16,12 @@ export function OriginalError({ threadId, errorId }: OriginalErrorProps) {
   useEffect(() => {
     const read = async (): Promise<void> => {
       try {
-        const path = threadPath(threadId, `/errors${queryOf({ id: errorId })}`)
-        const { errors } = await request<{ readonly errors: readonly RecordedError[] }>(path)
+        const { errors } = await client.api.get('/threads/{threadId}/errors', {
+          ...{ path: { threadId }, query: { id: errorId } },
+        })
         found.value = errors[0] ?? null
       } catch (error) {
-        const isForbidden = error instanceof RequestError && error.status === 403
+        const isForbidden = HttpError.isInstance(error) && error.status === 403
         note.value = isForbidden ? 'Its original text is for operators.' : problemText(error)
       }
     }

@@ -7,7 +7,9 @@ import type { ComponentChildren } from 'preact'
 import { formatWord } from '../parts/format.js'
 import { threadAddress } from '../parts/route.js'
 import { Action, Code, Problem } from '../parts/widgets.js'
-import { request as call, RequestError, threadPath } from '../session/api.js'
+import { HttpError } from '../../http/index.js'
+import type { Answer } from '../../http/index.js'
+import { client } from '../session/api.js'
 import type { OpenRequest, OpenThread } from '../state/open-thread.js'
 import { ApprovalForm } from '../forms/approval-form.js'
 import { fieldsOf, parseJson, textsOf, valueOf } from '../forms/form-values.js'
@@ -18,18 +20,17 @@ interface RequestCardProps {
   readonly request: OpenRequest
 }
 
-/** Gives an answer; the card's list is read again whatever becomes of it. @throws RequestError */
-export type GiveAnswer = (answer: object) => Promise<void>
+/** Gives an answer; the card's list is read again whatever becomes of it. @throws HttpError */
+export type GiveAnswer = (answer: Answer) => Promise<void>
 
 export function RequestCard({ thread, request }: RequestCardProps) {
   const note = useSignal<string | null>(null)
   const answer: GiveAnswer = async (given) => {
     try {
-      const path = threadPath(request.threadId, `/requests/${encodeURIComponent(request.id)}`)
-      await call(path, { body: given })
+      await client.threads.get(request.threadId).respond(request.id, given)
       note.value = 'Answered.'
     } catch (error) {
-      const isOver = error instanceof RequestError && (error.status === 404 || error.status === 409)
+      const isOver = HttpError.isInstance(error) && (error.status === 404 || error.status === 409)
       if (!isOver) throw error
       note.value = `Already answered by somebody else: ${error.message}`
     } finally {

@@ -4,13 +4,15 @@
  */
 import { signal } from '@preact/signals'
 import { Action, StatusDot, useInterval } from '../parts/widgets.js'
-import { request, RequestError } from './api.js'
+import { HttpError } from '../../http/index.js'
+import { client } from './api.js'
 
 interface DevelopmentStatus {
   readonly worker: {
     readonly state: 'starting' | 'running' | 'replacing' | 'dead'
     readonly pid: number | null
     readonly deploys: number
+    readonly draining: readonly number[]
   }
   /** What is wrong with the project, such as a syntax error; the old worker goes on. */
   readonly problem: string | null
@@ -26,9 +28,9 @@ const STATES = { starting: 'idle', running: 'completed', replacing: 'running', d
 async function readStatus(): Promise<void> {
   if (!isDevelopment.value) return
   try {
-    status.value = await request('/dev/status')
+    status.value = (await (await client.fetch('/dev/status')).json()) as DevelopmentStatus
   } catch (error) {
-    if (error instanceof RequestError && error.status === 404) isDevelopment.value = false
+    if (HttpError.isInstance(error) && error.status === 404) isDevelopment.value = false
   }
 }
 
@@ -38,7 +40,7 @@ export function DevelopmentBar() {
   if (now === null) return null
   const { worker, problem, model } = now
   const order = async (path: string): Promise<void> => {
-    await request(path, { method: 'POST' })
+    await client.fetch(path, { method: 'POST' })
     await readStatus()
   }
   return (
@@ -52,6 +54,9 @@ export function DevelopmentBar() {
             <span class="faint">
               &nbsp;· {worker.deploys} {worker.deploys === 1 ? 'deploy' : 'deploys'}
             </span>
+          )}
+          {worker.draining.length > 0 && (
+            <span class="faint">&nbsp;· {worker.draining.join(', ')} ends its work</span>
           )}
         </span>
         <Action kind="danger" run={() => order('/dev/kill-worker')} isDisabled={worker.state === 'dead'}>

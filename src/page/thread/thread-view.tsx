@@ -8,8 +8,9 @@ import { Agents, Files, Queue, Usage } from '../inspect/panels.js'
 import { Steps } from '../inspect/steps.js'
 import { formatWord } from '../parts/format.js'
 import { threadAddress } from '../parts/route.js'
+import { titleOf } from '../parts/titles.js'
 import { Problem, StatusBadge } from '../parts/widgets.js'
-import { request } from '../session/api.js'
+import { client } from '../session/api.js'
 import { openThread } from '../state/open-thread.js'
 import type { OpenThread } from '../state/open-thread.js'
 
@@ -32,8 +33,8 @@ const temporalUi = signal<string | null>(null)
 
 /** Reads what the server says of itself, once. */
 export async function readConfiguration(): Promise<void> {
-  const { temporalUi: address } = await request<{ readonly temporalUi: string | null }>('/page/config.json')
-  temporalUi.value = address
+  const response = await client.fetch('/page/config.json')
+  temporalUi.value = ((await response.json()) as { readonly temporalUi: string | null }).temporalUi
 }
 
 export function ThreadView({ threadId }: { readonly threadId: string }) {
@@ -62,7 +63,7 @@ export function ThreadView({ threadId }: { readonly threadId: string }) {
 
 function Head({ thread }: { readonly thread: OpenThread }) {
   const summary = thread.summary.value
-  const title = summary?.title ?? thread.id
+  const title = summary === null ? thread.id : titleOf(summary)
   useEffect(() => {
     document.title = `${title} · Everthread`
     return () => void (document.title = 'Everthread')
@@ -101,9 +102,10 @@ function Head({ thread }: { readonly thread: OpenThread }) {
   )
 }
 
-/** The row of a thread that works says so also while a request of it is open. */
+/** A thread waits also where a subagent of it asks; in the words of the list. */
 function statusOf({ requests }: OpenThread, status: string): string {
-  return status === 'running' && requests.value.length > 0 ? 'waits for you' : status
+  const isAsking = status === 'running' && requests.value.length > 0
+  return isAsking || status === 'waiting_permission' || status === 'waiting_input' ? 'waits for you' : status
 }
 
 function Connection({ thread }: { readonly thread: OpenThread }) {
@@ -120,7 +122,8 @@ function Inspector({ thread }: { readonly thread: OpenThread }) {
   const select = (next: Tab): void => {
     tab.value = next
     if (next === 'files') thread.refresh('files')
-    if (next === 'queue') thread.refresh('queue')
+    // As it is, if nobody answers.
+    if (next === 'queue') void thread.store.loadQueue().catch(() => undefined)
   }
   // On a wide screen, where the chat is beside it, the first panel.
   const panel = now === 'chat' ? 'steps' : now

@@ -1,17 +1,17 @@
 /** Begins a thread: an agent, and what to say to it. */
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { AgentSummary, ThreadSummary } from '../../client/lists/list-threads.js'
+import type { Agents as AgentsOfServer } from '../../http/index.js'
 import { shorten } from '../parts/format.js'
 import { goTo, threadAddress } from '../parts/route.js'
 import { Empty, Problem } from '../parts/widgets.js'
-import { problemText, request } from '../session/api.js'
+import { client, problemText } from '../session/api.js'
 
-const agents = signal<readonly AgentSummary[] | null>(null)
+const agents = signal<AgentsOfServer['agents'] | null>(null)
 const chosen = signal('')
 
 async function readAgents(): Promise<void> {
-  const { agents: all } = await request<{ readonly agents: readonly AgentSummary[] }>('/agents')
+  const { agents: all } = await client.api.get('/agents')
   agents.value = all
   if (!all.some(({ name }) => name === chosen.value)) chosen.value = all[0]?.name ?? ''
 }
@@ -31,11 +31,9 @@ export function NewThread() {
     problem.value = null
     const message = text.value.trim()
     try {
-      const { threadId } = await request<ThreadSummary>('/threads', {
-        body: {
-          ...{ agent: chosen.value, key: key.current },
-          ...(message !== '' && { message, title: shorten(message, 80) }),
-        },
+      const { threadId } = await client.threads.create({
+        ...{ agent: chosen.value, key: key.current },
+        ...(message !== '' && { message, title: shorten(message, 80) }),
       })
       goTo(threadAddress(threadId))
     } catch (error) {

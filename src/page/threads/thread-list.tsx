@@ -1,16 +1,21 @@
 /** The threads of the account: live, by status, with a search. */
 import { batch, computed, effect, signal } from '@preact/signals'
-import type { ThreadCounts, ThreadsPage, ThreadSummary } from '../../client/lists/list-threads.js'
+import { HttpError } from '../../http/index.js'
+import type { Thread, ThreadCounts, ThreadsPage } from '../../http/index.js'
 import { formatAge, formatWord } from '../parts/format.js'
+import { titleOf } from '../parts/titles.js'
 import { route, threadAddress } from '../parts/route.js'
 import { Empty, StatusDot, useInterval } from '../parts/widgets.js'
-import { access, isOnline, mayPass, queryOf, request, threadPath } from '../session/api.js'
+import { access, client, isOnline } from '../session/api.js'
 
 /** What a person looks for, from what needs them to what is over. */
 const ORDER = [
-  ...['waiting_permission', 'waiting_input', 'blocked', 'waiting_resource', 'running', 'idle', 'stopped'],
+  ...['blocked', 'waiting_resource', 'running', 'idle', 'stopped'],
   ...['failed', 'lost', 'completed', 'terminated'],
 ]
+
+/** `waits for you` has these, and the threads whose subagents ask. */
+const OF_ASKING: readonly string[] = ['waiting_permission', 'waiting_input']
 
 const POLL = 2_500
 const PAGE = 50
@@ -20,7 +25,7 @@ const ASKING = 'asking'
 
 /** The threads with open requests. */
 const asking = signal<ReadonlySet<string>>(new Set())
-const threads = signal<readonly ThreadSummary[] | null>(null)
+const threads = signal<readonly Thread[] | null>(null)
 const next = signal<string | null>(null)
 const counts = signal<ThreadCounts>({ counts: {}, more: false })
 const status = signal('')
@@ -30,16 +35,25 @@ const isWhole = computed(() => next.value === null)
 /** The newest filter wins over answers to earlier ones. */
 let reading = 0
 
+function filterOf(searched: string): { readonly search?: string; readonly parent: string } {
+  const text = searched.trim()
+  return { ...(text !== '' && { search: text }), parent: 'none' }
+}
+
+function statusFilter(): { readonly status?: string } {
+  return status.value === '' ? {} : { status: status.value }
+}
+
 async function readThreads(): Promise<void> {
   if (access.value !== 'open') return
   const mine = ++reading
   try {
-    const filter = { search: search.value.trim() || undefined, parent: 'none' }
+    const filter = filterOf(search.value)
     const [page, found, open] = await Promise.all([
       status.value === ASKING
         ? readAsking()
-        : request<ThreadsPage>(`/threads${queryOf({ ...filter, status: status.value, limit: PAGE })}`),
-      request<ThreadCounts>(`/thread-counts${queryOf(filter)}`),
+        : client.api.get('/threads', { query: { ...filter, ...statusFilter(), limit: PAGE } }),
+      client.threads.counts(filter),
       readRequests(),
     ])
     if (mine !== reading) return
@@ -54,31 +68,27 @@ async function readThreads(): Promise<void> {
       asking.value = open
     })
   } catch (error) {
-    if (!mayPass(error) && access.value === 'open') throw error
+    if (!HttpError.mayPass(error) && access.value === 'open') throw error
   }
 }
 
 /** Those of subagents too: their own threads are where they are answered. */
 async function readRequests(): Promise<ReadonlySet<string>> {
-  const { requests } = await request<{ readonly requests: readonly { readonly threadId: string }[] }>(
-    `/requests${queryOf({ limit: PAGE })}`,
-  )
+  const { requests } = await client.api.get('/requests', { query: { limit: PAGE } })
   return new Set(requests.map(({ threadId }) => threadId))
 }
 
 async function readAsking(): Promise<ThreadsPage> {
   const ids = await readRequests()
-  const found = await Promise.allSettled([...ids].map((id) => request<ThreadSummary>(threadPath(id))))
+  const found = await Promise.allSettled([...ids].map((id) => client.threads.get(id).read()))
   // One that is deleted meanwhile asks nobody.
   return { threads: found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])), next: null }
 }
 
 async function readMore(): Promise<void> {
   if (next.value === null) return
-  const filter = { search: search.value.trim() || undefined, parent: 'none', status: status.value }
-  const page = await request<ThreadsPage>(
-    `/threads${queryOf({ ...filter, limit: PAGE, cursor: next.value })}`,
-  )
+  const filter = { ...filterOf(search.value), ...statusFilter() }
+  const page = await client.api.get('/threads', { query: { ...filter, limit: PAGE, cursor: next.value } })
   const known = new Set(threads.value?.map(({ threadId }) => threadId))
   threads.value = [...(threads.value ?? []), ...page.threads.filter(({ threadId }) => !known.has(threadId))]
   next.value = page.next
@@ -131,8 +141,10 @@ export function ThreadList() {
 
 function Statuses() {
   const { counts: byStatus, more } = counts.value
-  const known = [...new Set([...ORDER, ...Object.keys(byStatus)])].filter((one) => (byStatus[one] ?? 0) > 0)
-  const total = known.reduce((sum, one) => sum + (byStatus[one] ?? 0), 0)
+  const known = [...new Set([...ORDER, ...Object.keys(byStatus)])].filter(
+    (one) => (byStatus[one] ?? 0) > 0 && !OF_ASKING.includes(one),
+  )
+  const total = Object.values(byStatus).reduce((sum: number, count) => sum + (count ?? 0), 0)
   const shown =
     status.value !== '' && status.value !== ASKING && !known.includes(status.value)
       ? [...known, status.value]
@@ -199,16 +211,16 @@ function Rows() {
   )
 }
 
-function Row({ thread }: { readonly thread: ThreadSummary }) {
-  const { threadId, title, agent, lastActivityAt, userId } = thread
-  const isAsking = asking.value.has(threadId)
+function Row({ thread }: { readonly thread: Thread }) {
+  const { threadId, agent, lastActivityAt, userId } = thread
+  const isAsking = asking.value.has(threadId) || OF_ASKING.includes(thread.status)
   const now = isAsking ? 'waiting_permission' : thread.status
   const isOpen = route.value.name === 'thread' && route.value.threadId === threadId
   return (
     <li>
       <a class="thread-row" href={threadAddress(threadId)} aria-current={isOpen ? 'page' : undefined}>
         <StatusDot status={now} />
-        <span class="title">{title ?? threadId}</span>
+        <span class="title">{titleOf(thread)}</span>
         <time class="faint">{formatAge(lastActivityAt)}</time>
         <span class="faint detail">
           {agent} · {isAsking ? 'waits for you' : formatWord(now)}

@@ -1,6 +1,24 @@
 /** What events about runs, requests to models, the queue, messages, files, subagents and effects say, and their codes. */
 import type { StopReason, ThreadStatus, Usage } from '../status.js'
 
+/** The creation of a thread. */
+export interface ThreadStarted {
+  /** The agent that the thread starts with. */
+  readonly agent: string
+  /** The id of the thread that started this one as its subagent; null for a root thread. */
+  readonly parent: string | null
+  /** For a fork: where its transcript comes from. Its log begins behind that transcript. The view `ar` has it as `history.rollback.completed`. */
+  readonly forkedFrom?: ForkedFrom
+}
+
+/** The thread that a fork was made of. */
+export interface ForkedFrom {
+  /** The id of that thread, which may have been deleted since. */
+  readonly threadId: string
+  /** The last message that the fork has of it; null: it began with an empty transcript. */
+  readonly messageId: string | null
+}
+
 /** How a run ended. */
 export interface RunEnded {
   /** Why it ended. */
@@ -85,4 +103,20 @@ export interface EffectEvent {
   readonly effectId: string
   /** The name of the effect. */
   readonly name: string
+}
+
+/** The answer to a request. */
+export interface ModelCompletion extends ModelRequest {
+  /** The tokens and the cost of this request. */
+  readonly usage: Usage
+  /** Why the model ended its answer, as the provider names it. */
+  readonly finishReason: string
+  /** The number of parts whose metadata was too large to store; the next request does not contain it. */
+  readonly metadataLeftOut?: number
+  /** The time from the request to the last byte of its answer. */
+  readonly milliseconds: number
+  /** The id that the provider gave its answer, for its own log; left out if it gave none. */
+  readonly responseId?: string
+  /** The number of characters that the model thought before it answered; left out: none that it has shown. */
+  readonly reasoningCharacters?: number
 }

@@ -5,6 +5,8 @@ import { openEndpointState } from '../../activities/thread-state/endpoint-state.
 import type { EndpointState } from '../../activities/thread-state/endpoint-state.js'
 import { readThrown } from '../../activities/thrown.js'
 import { runBounded } from '../../activities/tool/bounded.js'
+import { createInPlaceLog, storeInPlace } from '../../activities/tool/in-place-log.js'
+import type { InPlaceLog } from '../../activities/tool/in-place-log.js'
 import { createNamedCalls, errorResult } from '../../activities/tool/named-call.js'
 import type { ClientContext } from '../../client/client-context.js'
 import { terminateThread } from '../../client/terminate-thread.js'
@@ -284,22 +286,34 @@ function invokeInPlace({ registry, store, thread, signal }: Invoking): InvokeToo
   const definition = registry.agent(agent)
   const isKnown = definition !== undefined
   const rules = [{ source: 'agent', permissions: definition?.permissions ?? {} }] as const
-  const call = createNamedCalls({
-    registry,
-    caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
-    decide: async ({ traits, args, check }) => {
-      const unknown = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
-      const opinion = await check(args)
-      const opinions = [...(opinion === null ? [] : [opinion]), ...(isKnown ? [] : [unknown])]
-      const found = await store.read((db) => findThreadForCall(db, { threadId, run: OUTSIDE_OF_RUNS }))
-      if (found === null) return { decision: 'denied', args }
-      return { ...judgeForThread({ traits, rules, opinions, mode: undefined }, found.permissions), args }
-    },
-    runPrompt: async ({ name }) =>
-      errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),
-  })
-  return async (name, args, place) => {
-    const result = await call(name, args, place)
+  const place = {
+    thread_id: threadId,
+    id: null,
+    run: OUTSIDE_OF_RUNS,
+    step: 0,
+    call_index: 0,
+    side: 'a',
+  } as const
+  const calls = (log: InPlaceLog) =>
+    createNamedCalls({
+      registry,
+      caller: { threadId, id: `endpoint_${randomUUID()}`, signal },
+      log,
+      decide: async ({ traits, args, check }) => {
+        const unknown = { source: 'agent', effect: 'deny', reason: 'Its definition is missing.' } as const
+        const opinion = await check(args)
+        const opinions = [...(opinion === null ? [] : [opinion]), ...(isKnown ? [] : [unknown])]
+        const found = await store.read((db) => findThreadForCall(db, { threadId, run: OUTSIDE_OF_RUNS }))
+        if (found === null) return { decision: 'denied', source: 'default', args }
+        return { ...judgeForThread({ traits, rules, opinions, mode: undefined }, found.permissions), args }
+      },
+      runPrompt: async ({ name }) =>
+        errorResult(`"${name}" calls a model, and endpoints call none: use queueTool.`, 'not_in_place'),
+    })
+  return async (name, args, within) => {
+    const log = createInPlaceLog()
+    const result = await calls(log)(name, args, within)
+    if (log.calls().length > 0) await store.write((tx) => storeInPlace(tx, log, place))
     // Its writes are dropped, like those of any cancelled call (T9).
     signal.throwIfAborted()
     return result

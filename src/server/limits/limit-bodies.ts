@@ -13,6 +13,12 @@ const SMALL = /^(?:stop|continue|terminate|messages\/[^/]+\/cancel|queue\/[^/]+\
 /** Files are counted while they stream. */
 const STREAMED = 'files/content'
 
+/** Its clients send the whole conversation each time, of which the last words are taken. */
+const CONVERSATION = /^(?:\/ag-ui\/[^/]+|\/threads\/[^/]+\/ag-ui)$/
+
+/** As many requests of the usual size. */
+const CONVERSATION_SIZE = 8
+
 /** A user's own routes, which may take bodies of any form. */
 const OWN = 'api/'
 
@@ -25,10 +31,12 @@ export function limitBodies({
 }: Pick<ServerContext, 'requestBytes'>): MiddlewareHandler<ServerEnv> {
   const small = limit(SMALL_REQUEST_BYTES)
   const usual = limit(requestBytes)
+  const long = limit(CONVERSATION_SIZE * requestBytes)
   return (context, next) => {
     const [, behind = ''] = /\/threads\/[^/]+\/(.*)$/.exec(context.req.path) ?? []
     if (behind === STREAMED) return next()
     const checked = behind.startsWith(OWN) ? next : () => checkJson(context).then(next)
+    if (CONVERSATION.test(context.req.path)) return long(context, checked)
     return SMALL.test(behind) ? small(context, checked) : usual(context, checked)
   }
 }

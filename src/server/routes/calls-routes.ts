@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { LIMITS } from '../../protocol/limits.js'
 import { WaitTimeoutError } from '../../protocol/errors.js'
-import { toolCallRead, waited } from '../message-schemas.js'
+import { runResult, toolCallRead, waited } from '../message-schemas.js'
 import { ProblemError } from '../error-response.js'
 import { keyHeader, keyOf, threadOfCommand } from '../keyed-id.js'
 import {
@@ -76,6 +76,16 @@ const wait = createRoute({
   responses: { 200: json('The result, or why there is none yet: ask again.', waited), ...readRefusals },
 })
 
+const readRun = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/threads/{threadId}/runs/{runId}',
+  operationId: 'getRun',
+  summary: 'What came of a run, as far as it has come: its reply, its output, why it ended.',
+  request: { params: threadParams.extend({ runId: z.string().openapi({ example: 'run_1' }) }) },
+  responses: { 200: json('The result; without a `reason` the run goes on.', runResult), ...readRefusals },
+})
+
 /** Adds the routes that call tools and start subagents by hand, and wait for what comes of it. */
 export function addCallsRoutes(app: ThreadApp, server: ServerContext): void {
   const { client, admitMessage } = server
@@ -94,6 +104,13 @@ export function addCallsRoutes(app: ThreadApp, server: ServerContext): void {
     if (call === null)
       throw new ProblemError(404, 'not_found', `There is no call ${toolCallId} in this thread.`)
     return context.json(call, 200)
+  })
+  app.openapi(readRun, async (context) => {
+    const { threadId, runId } = context.req.valid('param')
+    const found = await client.get(threadId).result(runId)
+    if (found === null)
+      throw new ProblemError(404, 'not_found', `Expected a run of thread "${threadId}", got an id of none.`)
+    return context.json(found, 200)
   })
   app.openapi(wait, async (context) => {
     const { seconds = USUAL_WAIT, children = false } = context.req.valid('query')

@@ -68,6 +68,36 @@ const goOn = createRoute({
   responses: { 202: ACCEPTED, ...writeRefusals },
 })
 
+const compact = createRoute({
+  ...shared,
+  method: 'post',
+  path: '/threads/{threadId}/compact',
+  operationId: 'compactThread',
+  summary: 'Asks the next step to make the context shorter, with a summary of what leaves it.',
+  request: {
+    params: threadParams,
+    headers: keyHeader,
+    body: optionalBody(
+      z.strictObject({
+        focus: z
+          .string()
+          .min(1)
+          .max(LIMITS.compactionFocus)
+          .optional()
+          .openapi({ description: 'What the summary must keep.' }),
+        side: z.enum(['a', 'b']).optional(),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      'Requested, or one is requested already.',
+      z.object({ status: z.enum(['requested', 'no_op']) }).openapi('CompactionRequested'),
+    ),
+    ...writeRefusals,
+  },
+})
+
 const terminate = createRoute({
   ...shared,
   method: 'post',
@@ -92,6 +122,10 @@ export function addControlRoutes(app: ThreadApp, server: ServerContext): void {
   app.openapi(goOn, async (context) => {
     await threadOfCommand(server, context).continue()
     return context.body(null, 202)
+  })
+  app.openapi(compact, async (context) => {
+    const options = withoutUndefined(context.req.valid('json'))
+    return context.json(await threadOfCommand(server, context).compact(options), 200)
   })
   app.openapi(terminate, async (context) => {
     const { reason } = context.req.valid('json')

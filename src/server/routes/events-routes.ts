@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createRoute, z } from '@hono/zod-openapi'
-import { parsePosition } from '../../client/events/follow-events.js'
-import { isTreeClosed, requireTreeCursor } from '../../client/events/event-stream.js'
+import { isTreeClosed, requireCursor, requireTreeCursor } from '../../client/events/event-stream.js'
 import type { ThreadEvent } from '../../protocol/events.js'
 import type { SnapshotUpdated } from '../../client/index.js'
 import { contextOf } from '../../client/thread-client.js'
@@ -12,10 +10,10 @@ import { VIEWS } from '../../views/views.js'
 import type { ViewName } from '../../views/views.js'
 import { answerConfigErrors } from '../error-response.js'
 import { VIEW_SCHEMAS } from '../view-schemas.js'
-import { logBrokenAnswer } from '../request-log.js'
 import { flag, readRefusals, security, threadParams } from '../schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
-import { millisecondsLeft, queryToken } from '../tokens/thread-tokens.js'
+import { queryToken } from '../tokens/thread-tokens.js'
+import { openStream, STREAM_HEADERS } from '../stream-response.js'
 
 const after = z.string().max(2200).optional()
 
@@ -89,13 +87,11 @@ const follow = createRoute({
   },
 })
 
-const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
-
 /** Adds the route of a thread's live events. */
 export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
   // No route names the objects in the texts of its frames.
   for (const [name, schema] of Object.entries(VIEW_SCHEMAS)) app.openAPIRegistry.register(name, schema)
-  const { client, heartbeat, longestStream, closing } = server
+  const { client } = server
   app.openapi(follow, async (context) => {
     const { threadId } = context.req.valid('param')
     const {
@@ -111,13 +107,12 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
       checkPlace(client, { threadId, tree, snapshot, after, view: name }),
     )
     // Hono runs this handler for HEAD too and drops the body: nothing would end the stream.
-    if (context.req.raw.method === 'HEAD') return context.body(null, 200, HEADERS)
-    const end = new AbortController()
-    const longest = Math.min(longestStream, millisecondsLeft(context.get('caller')))
-    const signal = AbortSignal.any([end.signal, closing, AbortSignal.timeout(longest)])
+    if (context.req.raw.method === 'HEAD') return context.body(null, 200, STREAM_HEADERS)
+    const stream = openStream(server, context)
+    const { signal } = stream
     const options = { ...(after !== undefined && { after }), follow: follows, tree, signal }
     const thread = client.get(threadId)
-    const read = (begins: boolean): AsyncIterator<Frame, void> =>
+    const read = (begins: boolean): AsyncIterator<string, void> =>
       framesOf(thread, name, begins ? { ...options, snapshot: true } : options)
     // A browser connects again for ever to a stream that ends at once; 204 makes it stop.
     const isOver = await isClosed(client, threadId, tree)
@@ -126,9 +121,7 @@ export function addEventsRoutes(app: ThreadApp, server: ServerContext): void {
     const events = read(snapshot)
     const first = isOver ? await events.next() : undefined
     if (first?.done === true) return context.body(null, 204)
-    const onFailure = (failure: unknown): void => logBrokenAnswer(server, context, failure)
-    const body = eventStream(events, { first, heartbeat, signal, onEnd: () => end.abort(), onFailure })
-    return new Response(body, { headers: HEADERS })
+    return stream.respond({ frames: events, first })
   })
 }
 
@@ -143,18 +136,18 @@ async function* framesOf(
   thread: ThreadHandle,
   name: ViewName | undefined,
   options: FollowEvents & { readonly snapshot?: true },
-): AsyncGenerator<Frame, void> {
+): AsyncGenerator<string, void> {
   if (name === undefined) {
     const { snapshot, ...plain } = options
     const events: AsyncIterable<StreamedEvent> =
       snapshot === true ? thread.events({ ...plain, snapshot }) : thread.events(plain)
-    for await (const event of events) yield { id: event.cursor, type: event.type, data: event }
+    for await (const event of events) yield frameOf({ id: event.cursor, type: event.type, data: event })
     return
   }
   const typeOf: (viewed: never) => string = VIEWS[name].typeOf
   for await (const { cursor, event } of thread.view(name, options))
     // Of the same view.
-    yield { id: cursor, type: typeOf(event as never), data: event }
+    yield frameOf({ id: cursor, type: typeOf(event as never), data: event })
 }
 
 interface Place {
@@ -176,7 +169,7 @@ async function checkPlace(
     ])
   // A stream that begins with a snapshot repairs what its cursor does not say.
   if (tree) await requireTreeCursor(contextOf(client), threadId, snapshot ? '0' : after)
-  else if (!snapshot) parsePosition(after)
+  else if (!snapshot) await requireCursor(contextOf(client), threadId, after)
 }
 
 async function isClosed(client: ServerContext['client'], threadId: string, tree: boolean): Promise<boolean> {
@@ -197,91 +190,9 @@ async function endsAtOnce(events: AsyncIterator<unknown>): Promise<boolean> {
   }
 }
 
-interface EventStreamOptions {
-  /** An event that is already read. */
-  readonly first: IteratorResult<Frame, void> | undefined
-  /** Milliseconds between two signs of life while nothing happens. */
-  readonly heartbeat: number
-  /** The stream ends when this aborts. */
-  readonly signal: AbortSignal
-  /** Runs when the reader has left or the stream has ended. */
-  readonly onEnd: () => void
-  /** Gets the error that broke the stream off; its reader connects again behind the last event. */
-  readonly onFailure: (failure: unknown) => void
-}
-
 type StreamedEvent = ThreadEvent | SnapshotUpdated
 
-const encoder = new TextEncoder()
-
-/**
- * Makes an event stream of the web. It is pulled: an event is read only when the reader has taken the one before, so a slow
- * reader blocks nothing and fills no memory, and a reader that takes nothing causes no reads. While nothing happens, comments
- * keep proxies from closing the connection.
- */
-function eventStream(
-  events: AsyncIterator<Frame, void>,
-  { first, heartbeat, signal, onEnd, onFailure }: EventStreamOptions,
-): ReadableStream<Uint8Array> {
-  let next = first === undefined ? undefined : Promise.resolve(first)
-  let isOver = false
-
-  /** Releases the events once. It does not wait for a pull: a stuck reader pulls no more. */
-  async function end(controller?: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    if (isOver) return
-    isOver = true
-    onEnd()
-    controller?.close()
-    await events.return?.()
-  }
-
-  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    next ??= events.next()
-    const came = await awaitNext(next, heartbeat, signal)
-    // A stream that its reader has left accepts nothing more, not even a close.
-    if (isOver) return
-    if (came === 'quiet') return controller.enqueue(encoder.encode(': \n\n'))
-    next = undefined
-    if (came === 'ended' || came.done === true) return end(controller)
-    controller.enqueue(encoder.encode(frameOf(came.value)))
-  }
-
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const stop = (): void => void end(controller).catch(onFailure)
-        if (signal.aborted) stop()
-        else signal.addEventListener('abort', stop, { once: true })
-      },
-      pull: (controller) =>
-        pull(controller).catch(async (failure: unknown) => {
-          onFailure(failure)
-          await end(controller)
-        }),
-      cancel: () => end(),
-    },
-    // Reads nothing before the reader does, not even the first event.
-    { highWaterMark: 0 },
-  )
-}
-
-/** Waits for the event, the end of the stream, or silence for the time of a heartbeat, whichever is first. */
-async function awaitNext<T>(
-  next: Promise<T>,
-  heartbeat: number,
-  signal: AbortSignal,
-): Promise<T | 'quiet' | 'ended'> {
-  const over = new AbortController()
-  const stop = AbortSignal.any([over.signal, signal])
-  const quiet = sleep(heartbeat, 'quiet' as const, { signal: stop }).catch(() => 'ended' as const)
-  try {
-    return await Promise.race([next, quiet])
-  } finally {
-    over.abort()
-  }
-}
-
 /** Writes an event as one line of data: JSON text has no line breaks. */
-function frameOf({ id, type, data }: Frame): string {
+export function frameOf({ id, type, data }: Frame): string {
   return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 }

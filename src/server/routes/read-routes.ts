@@ -15,15 +15,8 @@ import {
   threadParams,
   wholeNumber,
 } from '../schemas.js'
-import {
-  entry,
-  pendingRequest,
-  permissionSummary,
-  queued,
-  routingSummary,
-  run,
-  status,
-} from '../thread-schemas.js'
+import { entry, pendingRequest, permissionSummary, queued, run, status } from '../thread-schemas.js'
+import { routingSummary } from '../usage-schemas.js'
 import type { Caller, ServerContext, ThreadApp } from '../server-context.js'
 
 const unavailable = z
@@ -45,6 +38,43 @@ const capabilities = z
         }),
       )
       .readonly(),
+    facts: z
+      .array(
+        z.object({
+          layer: z.enum(['input', 'execution', 'state', 'coordination', 'observability']),
+          name: z.string(),
+          status: z.enum(['available', 'unavailable']),
+          detail: z.string(),
+        }),
+      )
+      .readonly()
+      .openapi({ description: 'The facts of the layer map of the Agent Runtime draft.' }),
+    commands: z
+      .array(
+        z.discriminatedUnion('status', [
+          z.object({
+            name: z.string(),
+            status: z.literal('available'),
+            client: z.string().openapi({ description: 'The method of the client in TypeScript.' }),
+            operation: z.string().openapi({ description: 'The `operationId` of its route.' }),
+          }),
+          z.object({ name: z.string(), status: z.literal('unavailable'), reason: z.string() }),
+        ]),
+      )
+      .readonly()
+      .openapi({ description: 'The commands of the Agent Runtime draft.' }),
+    events: z
+      .array(
+        z.discriminatedUnion('status', [
+          z.object({ type: z.string(), family: z.string(), status: z.literal('available') }),
+          z.object({
+            ...{ type: z.string(), family: z.string() },
+            ...{ status: z.literal('unavailable'), reason: z.string() },
+          }),
+        ]),
+      )
+      .readonly()
+      .openapi({ description: 'The events of the expanded families of the Agent Runtime draft.' }),
     unavailable: z.array(z.object({ id: z.string(), name: z.string(), reason: z.string() })).readonly(),
   })
   .openapi('Capabilities')
@@ -87,6 +117,9 @@ const boundary = z
     reason: z.string(),
     opening: z.int().nullable(),
     clippedUpTo: z.int().nullable(),
+    clearedUpTo: z.int().nullable(),
+    summary: z.string().nullable(),
+    operation: z.string(),
     dropped: count,
     tokensBefore: z.int().nullable(),
     tokensAfter: z.int().nullable(),

@@ -5,15 +5,8 @@ import { RequestNotFoundError } from '../../protocol/errors.js'
 import { ProblemError } from '../error-response.js'
 import { keyHeader, threadOfCommand } from '../keyed-id.js'
 import { flag, json, jsonBody, readRefusals, security, threadParams, writeRefusals } from '../schemas.js'
-import {
-  permissionSummary,
-  routingSummary,
-  runContext,
-  snapshot,
-  threadTools,
-  threadUsage,
-  tree,
-} from '../thread-schemas.js'
+import { permissionSummary, runContext, snapshot, threadTools, tree } from '../thread-schemas.js'
+import { routingSummary, threadUsage } from '../usage-schemas.js'
 import type { ServerContext, ThreadApp } from '../server-context.js'
 
 const shared = { tags: ['threads'], security }

@@ -57,6 +57,10 @@ const newThread = z
     budgets: threadBudgets.optional().openapi({
       description: 'What it may use. They can only be tighter than those of worker and agent.',
     }),
+    allowUnknownAgent: z.boolean().optional().openapi({
+      description:
+        'True: the worker that has the agent starts later. Else an agent that no worker has listed is refused.',
+    }),
   })
   .openapi('NewThread')
 

@@ -82,6 +82,7 @@ const claimed = z
     traceparent: z.string().nullable().openapi({
       description: "W3C trace context of the call: the parent of the worker's spans; null without tracing.",
     }),
+    stepId: z.string().nullable().openapi({ description: 'The step of the call, as events have it.' }),
     runContext: runContext.nullable(),
   })
   .openapi('ToolCallClaim')

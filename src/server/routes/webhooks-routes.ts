@@ -141,6 +141,29 @@ const change = createRoute({
   responses: { 200: json('The webhook.', webhook), ...refusals, ...bodyRefusals, ...missing },
 })
 
+const again = createRoute({
+  ...shared,
+  path: '/webhooks/{webhookId}/redeliver',
+  method: 'post',
+  operationId: 'redeliverWebhook',
+  summary: 'Posts the events from one of them on again, in their order and under their ids.',
+  request: {
+    ...one.request,
+    body: jsonBody(
+      z
+        .strictObject({
+          eventId: z
+            .string()
+            .min(1)
+            .max(2 * LIMITS.threadIdLength)
+            .openapi({ description: 'As it was posted.', example: 'ticket-17:42' }),
+        })
+        .openapi('Redelivery'),
+    ),
+  },
+  responses: { 200: json('The webhook.', webhook), ...refusals, ...bodyRefusals, ...missing },
+})
+
 const remove = createRoute({
   ...one,
   method: 'delete',
@@ -179,6 +202,13 @@ export function addWebhooksRoutes(app: ThreadApp, { client }: ServerContext): vo
     const owner = ownerOf(context.get('caller'))
     const changed = await answerConfigErrors(client, () => webhooks.update(webhookId, given, owner))
     return context.json(requireFound(changed), 200)
+  })
+  app.openapi(again, async (context) => {
+    const { webhookId } = context.req.valid('param')
+    const { eventId } = context.req.valid('json')
+    const owner = ownerOf(context.get('caller'))
+    const moved = await answerConfigErrors(client, () => webhooks.redeliver(webhookId, eventId, owner))
+    return context.json(requireFound(moved), 200)
   })
   app.openapi(remove, async (context) => {
     const { webhookId } = context.req.valid('param')

@@ -10,6 +10,7 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { decode, sign, verify } from 'hono/jwt'
+import type { ThreadOwner } from '../../client/index.js'
 import { ConfigError, ThreadNotFoundError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { isObject, withoutUndefined } from '../../protocol/values.js'
@@ -39,12 +40,23 @@ const DEEPEST = 64
 const OPEN: Readonly<Record<TokenAccess, readonly string[]>> = {
   read: [
     ...['GET /', 'GET /snapshot', 'GET /tree', 'GET /events', 'GET /result', 'GET /usage', 'GET /budget'],
-    ...['GET /messages', 'GET /messages/*', 'GET /calls/*', 'GET /files', 'GET /files/content'],
+    ...[
+      'GET /messages',
+      'GET /messages/*',
+      'GET /calls/*',
+      'GET /runs/*',
+      'GET /files',
+      'GET /files/content',
+    ],
     ...['GET /requests/*', 'GET /variables/*', 'GET /queue', 'GET /children', 'GET /artifacts'],
+    'GET /ag-ui/runs/*',
+    ...['GET /ui-messages', 'GET /ui-messages/stream'],
   ],
   write: [
     ...['POST /messages', 'POST /stop', 'POST /continue', 'DELETE /queue/*', 'PUT /files/content'],
     ...['POST /messages/*/cancel', 'POST /queue/*/promote', 'POST /requests/*', 'POST /variables/*'],
+    'POST /ag-ui',
+    'POST /ui-messages',
   ],
 }
 
@@ -158,28 +170,22 @@ export function millisecondsLeft({ thread }: Caller): number {
   return thread === undefined ? Infinity : Math.max(0, thread.expiresAt * 1000 - Date.now())
 }
 
-/** Refuses what the token of a thread does not open: other threads as if there were none, other routes with 403. */
-export function guardThreadTokens({ client }: Pick<ServerContext, 'client'>): MiddlewareHandler<ServerEnv> {
+/** Refuses what the token of a thread does not open: other routes with 403, and changes of other threads as if there were none. */
+export function guardThreadTokens(): MiddlewareHandler<ServerEnv> {
   return async (context, next) => {
-    const { thread, account } = context.get('caller')
+    const { thread } = context.get('caller')
     if (thread === undefined) return next()
     const [, asked = '', behind = '/'] = /^\/threads\/([^/]+)(\/.*)?$/.exec(context.req.path) ?? []
     const method = context.req.method === 'HEAD' ? 'GET' : context.req.method
     const needed = asked === '' ? null : neededAccess(`${method} ${behind}`)
-    const isRead = needed === 'read'
-    if (needed === null || (!isRead && thread.access === 'read'))
+    if (needed === null || (needed === 'write' && thread.access === 'read'))
       throw new ProblemError(
         403,
         'forbidden',
         `Expected a request that a token of a thread opens for "${thread.access}", got another one.`,
       )
     const threadId = decoded(asked)
-    // What is below the thread can be looked at.
-    const isOpened =
-      threadId === thread.threadId || (isRead && (await isBelow(client, threadId, thread.threadId)))
-    // A thread that was made anew under the id belongs to whom it belongs.
-    const found = isOpened ? await client.find(threadId) : null
-    if (found === null || found.account !== account) throw new ThreadNotFoundError(threadId)
+    if (needed === 'write' && threadId !== thread.threadId) throw new ThreadNotFoundError(threadId)
     return next()
   }
 }
@@ -193,11 +199,29 @@ function decoded(text: string): string {
   }
 }
 
-async function isBelow(client: ServerContext['client'], threadId: string, above: string): Promise<boolean> {
-  let parent = (await client.find(threadId))?.parent ?? null
+/** Whether a caller may look at a thread: at one of its account, and with the token of a thread at that one and at those below it. */
+export async function mayReach(
+  client: ServerContext['client'],
+  { thread: own, account }: Caller,
+  threadId: string,
+): Promise<boolean> {
+  const found = await client.owner(threadId)
+  if (found === null) return false
+  if (own === undefined) return account === null || found.account === account
+  // A thread that was made anew under the id belongs to whom it belongs.
+  if (found.account !== account) return false
+  return threadId === own.threadId || isBelow(client, found, own.threadId)
+}
+
+async function isBelow(
+  client: ServerContext['client'],
+  { parent: first }: ThreadOwner,
+  above: string,
+): Promise<boolean> {
+  let parent = first
   for (let depth = 0; parent !== null && depth < DEEPEST; depth += 1) {
     if (parent === above) return true
-    parent = (await client.find(parent))?.parent ?? null
+    parent = (await client.owner(parent))?.parent ?? null
   }
   return false
 }
@@ -308,8 +332,14 @@ export function allowOrigins(origins: readonly string[]): MiddlewareHandler<Serv
   return cors({
     origin: [...origins],
     allowMethods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
-    allowHeaders: ['Authorization', 'Content-Type', KEY_HEADER, 'Last-Event-ID', 'Range', 'traceparent'],
-    exposeHeaders: ['X-Request-Id', 'Retry-After', 'ETag', 'Content-Range', 'X-RateLimit-Remaining'],
+    allowHeaders: [
+      ...['Authorization', 'Content-Type', KEY_HEADER, 'Last-Event-ID', 'Range', 'traceparent'],
+      ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
+    ],
+    exposeHeaders: [
+      ...['X-Request-Id', 'X-Thread-Id', 'Retry-After', 'ETag', 'Content-Range'],
+      'X-RateLimit-Remaining',
+    ],
     maxAge: 600,
   })
 }

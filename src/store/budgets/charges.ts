@@ -14,7 +14,8 @@ import { nowMicros, toMillis } from '../../protocol/time.js'
 import type { Micros, Millis } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
-import { lockSpending, writeSpending } from './spending.js'
+import { prepared } from '../transaction.js'
+import { lockSpendings, writeSpendings } from './spending.js'
 import type { Spending } from './spending.js'
 
 /** A subject that was charged, in the period of that time. */
@@ -41,17 +42,27 @@ export async function findCharge(db: Reader, threadId: string): Promise<Charge |
   return row === undefined ? null : fromRow(row)
 }
 
+/** A charge with the log of its request. */
+interface LoggedCharge extends Charge {
+  /** JSON: the detail of its operation. */
+  readonly detail: string | null
+}
+
 /** Reads and locks the charge of a thread, before the rows of any subject; null: it has none. */
-export async function lockCharge(tx: Writer, threadId: string): Promise<Charge | null> {
-  const { rows } = await sql<Row>`
+export async function lockCharge(tx: Writer, threadId: string): Promise<LoggedCharge | null> {
+  const [row] = await lockRow(tx, [threadId])
+  if (row === undefined) throw new Error(`Expected a row of the thread ${threadId}, got none.`)
+  return row.operation === '' && row.tool === '' ? null : { ...fromRow(row), detail: row.detail }
+}
+
+const lockRow = prepared<Row & { readonly detail: string | null }>(
+  ([threadId]) => sql`
     insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
     values (${threadId}, '', '', 0, 0, 0, 0, '[]', 0, 0, 0)
     on conflict (thread_id) do update set thread_id = excluded.thread_id
-    returning *`.execute(tx)
-  const [row] = rows
-  if (row === undefined) throw new Error(`Expected a row of the thread ${threadId}, got none.`)
-  return row.operation === '' && row.tool === '' ? null : fromRow(row)
-}
+    returning *, (select detail from operations
+      where operations.thread_id = charges.thread_id and operations.id = charges.operation) as detail`,
+)
 
 /** A row that was made to be locked: nothing is charged. */
 export const NO_CHARGE = {
@@ -64,26 +75,26 @@ export const NO_CHARGE = {
 export async function putCharge(tx: Writer, charge: Charge): Promise<void> {
   const { threadId, operation, tool, run, number, scheduledAt, at, held } = charge
   const owners = JSON.stringify(charge.owners.map(({ owner, period, beganAt }) => [owner, period, beganAt]))
-  await sql`
-    insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
-    values (${threadId}, ${operation}, ${tool}, ${run}, ${number}, ${scheduledAt}, ${at}, ${owners},
-      ${held.inputTokens}, ${held.outputTokens}, ${held.cost})
-    on conflict (thread_id) do update set operation = excluded.operation, tool = excluded.tool, run = excluded.run,
-      number = excluded.number, scheduled_at = excluded.scheduled_at, at = excluded.at, owners = excluded.owners,
-      held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost`.execute(
-    tx,
-  )
+  const { inputTokens, outputTokens, cost } = held
+  const place = [threadId, operation, tool, run, number, scheduledAt, at, owners]
+  await putRow(tx, [...place, inputTokens, outputTokens, cost])
 }
 
+const putRow = prepared<unknown>(
+  (values) => sql`
+    insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
+    values (${sql.join(values)})
+    on conflict (thread_id) do update set operation = excluded.operation, tool = excluded.tool, run = excluded.run,
+      number = excluded.number, scheduled_at = excluded.scheduled_at, at = excluded.at, owners = excluded.owners,
+      held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost`,
+)
+
 /** What the request of a charge has used: of one that was lost, the estimate of its input. */
-export async function usageOfCharge(tx: Writer, charge: Charge): Promise<Held> {
-  const { threadId, operation, number, held } = charge
+export function usageOfCharge(charge: LoggedCharge): Held {
+  const { number, held, detail } = charge
   if (number === 0 || held === NOTHING_HELD) return NOTHING_HELD
-  const { rows } = await sql<{ readonly detail: string | null }>`
-    select detail from operations where thread_id = ${threadId} and id = ${operation}`.execute(tx)
-  const detail = rows[0]?.detail ?? 'null'
   // Written by `RequestLog`: the store's boundary.
-  const { requests = [] } = (JSON.parse(detail) ?? {}) as {
+  const { requests = [] } = (JSON.parse(detail ?? 'null') ?? {}) as {
     readonly requests?: readonly LoggedRequest[]
   }
   return usedBy(requests[number - 1], charge)
@@ -115,13 +126,17 @@ export function usedBy(request: LoggedRequest | undefined, { held }: Pick<Charge
 
 /** Puts what a request has used in the place of what its charge held, in the rows of all of its subjects. */
 async function putUsed(tx: Writer, charge: Charge, used: Held, runtime: Millis): Promise<void> {
-  for (const { owner, period, beganAt } of charge.owners) {
-    const spending = await lockSpending(tx, { owner, period, threadId: null })
-    // A period that is over has given everything back.
-    if (spending.beganAt !== beganAt) continue
-    const { spent, ...row } = settled(spending, charge.held, used)
-    writeSpending(tx, { ...row, spent: { ...spent, runtime: spent.runtime + runtime } })
-  }
+  const locked = await lockSpendings(
+    tx,
+    charge.owners.map((key) => ({ ...key, threadId: null })),
+  )
+  // A period that is over has given everything back.
+  const rows = locked.filter(({ beganAt }, index) => beganAt === charge.owners[index]?.beganAt)
+  const ended = rows.map((row) => settled(row, charge.held, used))
+  writeSpendings(
+    tx,
+    ended.map(({ spent, ...row }) => ({ ...row, spent: { ...spent, runtime: spent.runtime + runtime } })),
+  )
 }
 
 /**
@@ -158,13 +173,13 @@ async function endCharge(store: Store, known: Charge, at: Micros): Promise<boole
     // Another call was charged, or another has ended it.
     if (charge === null || charge.operation !== operation || charge.number !== number) return false
     if (charge.held === NOTHING_HELD && at <= charge.at) return false
-    await putUsed(tx, charge, await usageOfCharge(tx, charge), toMillis(Math.max(0, at - charge.at)))
+    await putUsed(tx, charge, usageOfCharge(charge), toMillis(Math.max(0, at - charge.at)))
     await putCharge(tx, { ...charge, at: Math.max(at, charge.at), held: NOTHING_HELD })
     return true
   })
 }
 
-type Sums = Pick<Awaited<ReturnType<typeof lockSpending>>, 'spent' | 'held'>
+type Sums = Pick<Awaited<ReturnType<typeof lockSpendings>>[number], 'spent' | 'held'>
 
 /** The sums of a subject once a charge has ended. */
 export function settled<Row extends Sums>(spending: Row, held: Held, used: Held): Row {

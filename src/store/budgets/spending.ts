@@ -17,7 +17,7 @@ import { toMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
-import { pipeline } from '../transaction.js'
+import { pipeline, prepared } from '../transaction.js'
 
 /** Names the row of a subject. */
 interface SpendingKey {
@@ -38,34 +38,71 @@ export interface Spending extends SpendingKey {
   readonly raised: RaisedLimits
 }
 
-/** Reads and locks the row of a subject, which is made if it is missing. A period that is over begins anew. */
-export async function lockSpending(
-  tx: Writer,
-  { owner, period, threadId }: SpendingKey & { readonly threadId: string | null },
-): Promise<Spending> {
-  const { rows } = await sql<Row & { readonly now: string }>`
-    insert into spending (owner, period, thread_id, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
-      cost, held_input, held_output, held_cost, warned, limits, raised)
-    values (${owner}, ${period}, ${threadId}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}')
-    on conflict (owner, period) do update set period = excluded.period
-    returning *, cast(current_timestamp as text) as now`.execute(tx)
-  const [row] = rows
-  if (row === undefined) throw new Error(`Expected a row of ${owner}, got none.`)
-  return inPeriod(fromRow(row), period, row.now)
+interface LockedSubject extends SpendingKey {
+  /** The thread with which a row that is made here is deleted. */
+  readonly threadId: string | null
 }
 
-/** Writes a row that this transaction has locked. */
-export function writeSpending(tx: Writer, spending: Spending): void {
-  const { owner, period, beganAt, spent, held, warned, limits, raised } = spending
-  const statement = sql`
-    update spending set began_at = ${beganAt}, steps = ${spent.steps}, model_calls = ${spent.modelCalls},
-      tool_calls = ${spent.toolCalls}, runtime = ${spent.runtime}, input_tokens = ${spent.inputTokens},
-      output_tokens = ${spent.outputTokens}, cost = ${spent.cost}, held_input = ${held.inputTokens},
-      held_output = ${held.outputTokens}, held_cost = ${held.cost}, warned = ${JSON.stringify(warned)},
-      limits = ${JSON.stringify(limits)}, raised = ${JSON.stringify(raised)}
-    where owner = ${owner} and period = ${period}`
-  pipeline(tx, statement.execute(tx))
+/** Reads and locks the rows of subjects in this order; those that are missing are made. A period that is over begins anew. */
+export async function lockSpendings(
+  tx: Writer,
+  subjects: readonly LockedSubject[],
+): Promise<readonly Spending[]> {
+  if (subjects.length === 0) return []
+  const rows = await lockRows(
+    tx,
+    subjects.flatMap(({ owner, period, threadId }) => [owner, period, threadId]),
+  )
+  return subjects.map(({ owner, period }) => {
+    const row = rows.find((one) => one.owner === owner && one.period === period)
+    if (row === undefined) throw new Error(`Expected a row of ${owner}, got none.`)
+    return inPeriod(fromRow(row), period, row.now)
+  })
 }
+
+const lockRows = prepared<Row & { readonly now: string }>((values) => {
+  const rows = inGroups(values, 3).map(
+    (row) => sql`(${sql.join(row)}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}')`,
+  )
+  return sql`
+    insert into spending (owner, period, thread_id, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
+      cost, held_input, held_output, held_cost, warned, limits, raised)
+    values ${sql.join(rows)}
+    on conflict (owner, period) do update set period = excluded.period
+    returning *, cast(current_timestamp as text) as now`
+})
+
+function inGroups<T>(values: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: values.length / size }, (_, n) => values.slice(n * size, (n + 1) * size))
+}
+
+/** Writes rows that this transaction has locked. */
+export function writeSpendings(tx: Writer, rows: readonly Spending[]): void {
+  if (rows.length > 0) pipeline(tx, writeRows(tx, rows.flatMap(valuesOf)))
+}
+
+function valuesOf({ owner, period, beganAt, spent, held, warned, limits, raised }: Spending) {
+  return [
+    ...[owner, period, beganAt, spent.steps, spent.modelCalls, spent.toolCalls, spent.runtime],
+    ...[spent.inputTokens, spent.outputTokens, spent.cost],
+    ...[held.inputTokens, held.outputTokens, held.cost],
+    ...[JSON.stringify(warned), JSON.stringify(limits), JSON.stringify(raised)],
+  ]
+}
+
+/** They are there, so that nothing is inserted: one statement for all of them. */
+const writeRows = prepared<unknown>((values) => {
+  const rows = inGroups(values, 16).map((row) => sql`(${sql.join(row)})`)
+  return sql`
+    insert into spending (owner, period, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
+      cost, held_input, held_output, held_cost, warned, limits, raised)
+    values ${sql.join(rows)}
+    on conflict (owner, period) do update set began_at = excluded.began_at, steps = excluded.steps,
+      model_calls = excluded.model_calls, tool_calls = excluded.tool_calls, runtime = excluded.runtime,
+      input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost = excluded.cost,
+      held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost,
+      warned = excluded.warned, limits = excluded.limits, raised = excluded.raised`
+})
 
 /** What a subject has used in its present period, for readers; nothing if it has no row. */
 export async function readSpending(db: Reader, { owner, period }: SpendingKey): Promise<Spending> {

@@ -8,7 +8,8 @@ import { BUDGET_PERIODS, limitsOf } from '../../policy/budget.js'
 import type { Budget, Budgets, Limit, OwnerBudgets } from '../../policy/budget.js'
 import type { BudgetPeriod, BudgetScope } from '../../protocol/event-codes.js'
 import type { ThreadPermissions } from '../../policy/judge.js'
-import type { Reader } from '../store.js'
+import type { Reader, Writer } from '../store.js'
+import { prepared } from '../transaction.js'
 
 /**
  * A column that is 1 if the store has a budget for a thread. It is part of the statement that reads the thread's row, so that
@@ -64,14 +65,38 @@ interface BudgetsOfRun {
 /** The subjects whose budgets hold for a run. */
 export async function readSubjects(
   db: Reader,
-  { threadId, run }: BudgetedRun,
-  { worker, agent }: DefinedBudgets,
+  run: BudgetedRun,
+  defined: DefinedBudgets,
 ): Promise<BudgetsOfRun> {
-  const row = await db
+  return subjectsOf(run, defined, await selectBudgets(db, run.threadId).executeTakeFirst())
+}
+
+/** The same for a call that is about to be charged. */
+export async function readChargedSubjects(
+  tx: Writer,
+  run: BudgetedRun,
+  defined: DefinedBudgets,
+): Promise<BudgetsOfRun> {
+  const [row] = await readBudgets(tx, [run.threadId])
+  return subjectsOf(run, defined, row)
+}
+
+function selectBudgets(db: Reader, threadId: string) {
+  return db
     .selectFrom('threads')
     .select(['root_thread_id', 'account', 'user_id', 'budgets', 'permissions', ...OTHERS])
     .where('id', '=', threadId)
-    .executeTakeFirst()
+}
+
+const readBudgets = prepared(([threadId], tx) => selectBudgets(tx, String(threadId)))
+
+type BudgetRow = Awaited<ReturnType<typeof readBudgets>>[number]
+
+function subjectsOf(
+  { threadId, run }: BudgetedRun,
+  { worker, agent }: DefinedBudgets,
+  row: BudgetRow | undefined,
+): BudgetsOfRun {
   if (row === undefined) return { subjects: [], requester: null, isInteractive: true }
   const { root_thread_id: rootThreadId, account, user_id: userId } = row
   const own = readJson<Budgets>(row.budgets)

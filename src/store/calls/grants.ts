@@ -13,6 +13,7 @@ import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
+import { isOpen } from '../threads/open-threads.js'
 import { findThread } from '../threads/threads.js'
 import type { ThreadRecord } from '../threads/threads.js'
 
@@ -142,8 +143,7 @@ export async function revokeGrant(tx: Writer, { id, account, now }: RevokedGrant
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
   const given = revoked === 0n ? null : await findThread(tx, row.given_in)
-  const isOpen = given !== null && given.closed_at === null && given.terminate_requested_at === null
-  if (!isOpen) return true
+  if (given === null || !isOpen(given)) return true
   const change = { subject: scopeOf(row), change: 'grant_revoked', grantId: id } as const
   await appendEvents(tx, { threadId: given.id, events: [fact('policy.changed', change)], now })
   return true

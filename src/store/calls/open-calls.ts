@@ -12,6 +12,7 @@ import { findOperation } from '../operations.js'
 import type { Reader, Writer } from '../store.js'
 import { forgetRemoteSecrets } from './remote-calls.js'
 import { closeRequests } from './requests.js'
+import { failureOfCode } from '../../protocol/payloads/tool-failure.js'
 import { finishToolCall, listOpenToolCalls } from './tool-calls.js'
 import type { ToolCallRecord } from './tool-calls.js'
 import type { Micros } from '../../protocol/time.js'
@@ -70,6 +71,8 @@ async function closeCall(
   const messageId = reserved ?? randomUUID()
   const errorCode = outcome
   const finished = { threadId, callId, status: outcome, errorCode, now }
+  // What its tool has reported while it ran.
+  if (call.started_at !== null) await deleteDeltas(tx, { threadId, messageId: callId })
   // Its message has no place in the transcript, so a result would have no call beside it.
   if (!holder.placed) {
     await finishToolCall(tx, finished)
@@ -93,7 +96,8 @@ async function closeCall(
   })
   await finishToolCall(tx, { ...finished, resultMessageId: messageId })
   const scope = { ...scopeOf(call), messageId }
-  const event = fact('tool.result', { name, outcome, errorCode }, scope)
+  const failure = failureOfCode(outcome, errorCode)
+  const event = fact('tool.result', { name, outcome, errorCode, failure }, scope)
   await appendEvents(tx, { threadId, events: [event], now })
 }
 

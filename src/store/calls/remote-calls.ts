@@ -16,8 +16,8 @@ import type { OperationRecord } from '../operations.js'
 import type { Sealed, SecretBox, SecretPlace } from '../secret-box.js'
 import type { Reader, Store, Writer } from '../store.js'
 import type { Micros, Millis } from '../../protocol/time.js'
-import { createTextRedactor } from '../known-secrets.js'
-import type { TextRedactor } from '../known-secrets.js'
+import { createTextRedactor } from '../../policy/text-redactor.js'
+import type { TextRedactor } from '../../policy/text-redactor.js'
 
 /** A call before it is claimed. */
 export interface RemoteCall {

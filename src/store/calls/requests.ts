@@ -354,8 +354,8 @@ async function fateOfCall(db: Reader, request: PendingRecord, callId: string): P
   const newest = requests.at(-1)
   if (newest !== undefined && newest.id !== request.id) return 'taken'
   // The first operation of a call whose result comes from outside finishes when it makes the request.
-  if (request.kind === 'call')
-    return (await findOperation(db, threadId, resultOperationId(callId))) === null ? 'waiting' : 'taken'
   const operation = await findOperation(db, threadId, callId)
+  if (request.kind === 'call' && operation?.state === 'finished')
+    return (await findOperation(db, threadId, resultOperationId(callId))) === null ? 'waiting' : 'taken'
   return operation?.state === 'waiting' ? 'waiting' : 'taken'
 }

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely'
 import type { AttachmentRef, ToolCallEntry } from '../../protocol/message.js'
 import type { KeptDecision } from '../../policy/action-record.js'
 import type { Side } from '../../protocol/plan.js'
+import type { ToolFailure } from '../../protocol/payloads/tool-failure.js'
 import type { JsonValue } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
@@ -32,6 +33,7 @@ type Columns = {
   status: ToolCallStatus
   session: SessionCall | null
   decision: KeptDecision | null
+  failure: ToolFailure | null
 }
 
 export type ToolCallRecord = Decoded<Selectable<Schema['tool_calls']>, Columns>
@@ -45,12 +47,15 @@ type NewToolCall = Omit<
   | 'result_message_id'
   | 'session'
   | 'decision'
+  | 'failure'
   | 'started_at'
   | 'finished_at'
 > &
   Partial<ToolCallRecord>
 
-const codec = rowCodec<Selectable<Schema['tool_calls']>, Columns>({ json: ['session', 'decision'] })
+const codec = rowCodec<Selectable<Schema['tool_calls']>, Columns>({
+  json: ['session', 'decision', 'failure'],
+})
 
 export async function insertToolCalls(tx: Writer, calls: readonly NewToolCall[]): Promise<void> {
   if (calls.length === 0) return
@@ -209,6 +214,8 @@ interface FinishedToolCall {
   readonly errorCode?: string | null
   readonly resultMessageId?: string | null
   readonly session?: SessionCall | null
+  /** Left out or null: `status` and `errorCode` say what is known. */
+  readonly failure?: ToolFailure | null
   readonly now: Micros
 }
 
@@ -219,6 +226,7 @@ export async function finishToolCall(tx: Writer, call: FinishedToolCall): Promis
     error_code: call.errorCode ?? null,
     result_message_id: call.resultMessageId ?? null,
     session: call.session ?? null,
+    failure: call.failure ?? null,
     finished_at: call.now,
   }
   const result = await tx

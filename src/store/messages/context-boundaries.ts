@@ -5,8 +5,11 @@ import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
 
-/** `window`: the context window was full. `context_length`: the provider refused the request as too long. */
-type BoundaryKind = 'window' | 'context_length'
+/**
+ * `window`: the context window was full. `context_length`: the provider refused the request as too long. `command`: a person asked for it.
+ * `cleared`: old results of tools were cleared. `request`: it moves nothing, and asks the next step for a compaction.
+ */
+export type BoundaryKind = 'window' | 'context_length' | 'command' | 'cleared' | 'request'
 
 export interface BoundaryDetail {
   /** Position of the message that began the run, if the boundary lies within a run: it stays in the context. */
@@ -17,11 +20,17 @@ export interface BoundaryDetail {
   readonly dropped: number
   /** How often its operation had moved the boundary by then, after refusals of the provider. */
   readonly cuts: number
+  /** Results of tools up to this position are cleared; left out: none. */
+  readonly cleared?: number | null
+  /** What a model wrote about the messages that are left out; null: nothing. */
+  readonly summary?: string | null
+  /** Of a `request`: what the summary must keep; null: nothing in particular. */
+  readonly focus?: string | null
 }
 
 /** The beginning of the context of a side. */
 export interface Boundary {
-  /** The first position that is still in the context. */
+  /** The first position that is still in the context; 0: the beginning. */
   readonly position: number
   readonly kind: BoundaryKind
   /** The model operation that set it. */
@@ -137,7 +146,47 @@ export async function insertBoundary(tx: Writer, boundary: NewBoundary): Promise
 
 function isBeyond(boundary: Boundary, last: Boundary): boolean {
   if (boundary.position !== last.position) return boundary.position > last.position
-  return (boundary.detail.clipped ?? 0) > (last.detail.clipped ?? 0)
+  // The answer to a request may be that there is nothing to leave out.
+  if (last.kind === 'request') return true
+  const [now, before] = [boundary.detail, last.detail]
+  return (now.clipped ?? 0) > (before.clipped ?? 0) || (now.cleared ?? 0) > (before.cleared ?? 0)
+}
+
+/** Asks the next step of a side for a compaction. Returns false if the same was asked before, or another one still waits. */
+export async function requestCompaction(
+  tx: Writer,
+  { threadId, side, id, focus, now }: CompactionRequest,
+): Promise<boolean> {
+  const operation = `compact_${id}`
+  const [last, known] = await Promise.all([
+    lastBoundary(tx, threadId, side),
+    tx
+      .selectFrom('boundaries')
+      .select('id')
+      .where('thread_id', '=', threadId)
+      .where('side', '=', side)
+      .where('operation', '=', operation)
+      .executeTakeFirst(),
+  ])
+  if (known !== undefined || last?.kind === 'request') return false
+  const detail: BoundaryDetail = { opening: null, clipped: null, dropped: 0, ...last?.detail, cuts: 0, focus }
+  await tx
+    .insertInto('boundaries')
+    .values({
+      ...{ thread_id: threadId, side, position: last?.position ?? 0, kind: 'request', operation },
+      ...{ tokens_before: null, tokens_after: null, detail: JSON.stringify(detail), created_at: now },
+    })
+    .execute()
+  return true
+}
+
+interface CompactionRequest {
+  readonly threadId: string
+  readonly side: Side
+  /** The caller's key. */
+  readonly id: string
+  readonly focus: string | null
+  readonly now: Micros
 }
 
 type Row = Pick<Selectable<Schema['boundaries']>, 'position' | 'kind' | 'operation' | 'detail'>

@@ -8,6 +8,7 @@ import { readRules } from '../threads/run-permissions.js'
 import { pipeline } from '../transaction.js'
 import { messageFromRow, messageToRow } from './message-row.js'
 import type { NewMessage } from './message-row.js'
+import { findMessages } from './transcript.js'
 
 interface Delivery {
   readonly threadId: string
@@ -88,17 +89,8 @@ export async function readUndelivered(
   threadId: string,
   ids: readonly string[],
 ): Promise<readonly Message[]> {
-  if (ids.length === 0) return []
-  const rows = await db
-    .selectFrom('messages')
-    .selectAll()
-    .where('id', 'in', [...new Set(ids)])
-    .where('thread_id', '=', threadId)
-    .where('position', 'is', null)
-    .where('status', '=', 'pending')
-    .execute()
-  const byId = new Map(rows.map((row) => [row.id, messageFromRow(row)]))
-  return [...new Set(ids)].flatMap((id) => byId.get(id) ?? [])
+  const found = await findMessages(db, threadId, ids)
+  return [...found.values()].filter(({ position, status }) => position === null && status === 'pending')
 }
 
 /**

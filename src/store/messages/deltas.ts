@@ -2,15 +2,18 @@ import { noteChange } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
 
-export type DeltaKind = 'text' | 'reasoning'
+/** `text` and `reasoning` of a model's answer; `output` and `progress` of a running tool call. */
+export type DeltaKind = 'text' | 'reasoning' | 'output' | 'progress'
 
 export interface NewDelta {
   readonly threadId: string
+  /** Of `output` and `progress` the id of the tool call; no message that streams has such an id. */
   readonly messageId: string
   readonly attempt: number
   readonly kind: DeltaKind
-  /** The number of characters of this kind before it, in this attempt. */
+  /** The number of characters of this kind before it, in this attempt; of `progress` the number of reports. */
   readonly offset: number
+  /** Of `progress` the report as JSON. */
   readonly text: string
 }
 
@@ -40,7 +43,12 @@ export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> 
   return id
 }
 
-/** The message that deltas belong to. */
+/** Deletes the report of progress that a newer one replaces. */
+export async function deleteProgress(tx: Writer, message: StreamedMessage): Promise<void> {
+  pipeline(tx, deltasOf(tx, message).where('kind', '=', 'progress').execute())
+}
+
+/** The message, or the running call, that deltas belong to. */
 export type StreamedMessage = Pick<NewDelta, 'threadId' | 'messageId'>
 
 /** The number of these rows that exist and belong to the message. */

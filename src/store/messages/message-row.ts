@@ -5,6 +5,7 @@ import type {
   Message,
   MessageRole,
   MessageStatus,
+  ProviderPart,
   ToolCallEntry,
 } from '../../protocol/message.js'
 import type { QueuedDelivery } from '../../protocol/messages.js'
@@ -107,10 +108,18 @@ export function messageFromRow(row: Selectable<Schema['messages']>): Message {
     attachments: row.attachments === '[]' ? [] : (JSON.parse(row.attachments) as AttachmentRef[]),
     reasoning_content: row.reasoning_content,
     finish_reason: row.finish_reason,
+    ...providerPartsOf(row.answer_parts),
     prompt: row.prompt,
     subagent_id: row.subagent_id,
     position: row.position,
   }
+}
+
+/** Written with the answer: the store's boundary. Most answers have none, and are not parsed. */
+function providerPartsOf(details: string | null | undefined): Pick<Message, 'provider_parts'> {
+  if (details?.includes('"kind":"provider"') !== true) return {}
+  const { parts } = JSON.parse(details) as { readonly parts: readonly { readonly part?: ProviderPart }[] }
+  return { provider_parts: parts.flatMap(({ part }) => part ?? []) }
 }
 
 /** The message as it will be stored, without a position. */

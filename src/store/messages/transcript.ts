@@ -10,25 +10,51 @@ import type { Schema } from '../schema.js'
 import type { Reader } from '../store.js'
 import type { RunKey } from '../threads/runs.js'
 import { messageFromRow } from './message-row.js'
+import type { MessageSender } from './message-row.js'
 
 /** The message, whatever its age, depth and status. */
 export async function findMessage(db: Reader, threadId: string, id: string): Promise<Message | null> {
   return (await findMessageWithEnd(db, threadId, id))?.message ?? null
 }
 
-/** The same, with the run that took or made it, and the hook that refused it. */
+/** Those of these ids that are there, by their ids and in this order. */
+export async function findMessages(
+  db: Reader,
+  threadId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Message>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('messages')
+    .selectAll()
+    .where('id', 'in', [...new Set(ids)])
+    .where('thread_id', '=', threadId)
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, messageFromRow(row)]))
+  return new Map(
+    ids.flatMap((id) => {
+      const message = byId.get(id)
+      return message === undefined ? [] : [[id, message] as const]
+    }),
+  )
+}
+
+/** The same, with its sender, the run that took or made it, and the hook that refused it. */
 export async function findMessageWithEnd(
   db: Reader,
   threadId: string,
   id: string,
-): Promise<{ message: Message; run: number | null; refusedBy: string | null } | null> {
+): Promise<{ message: Message; sentBy: MessageSender; run: number | null; refusedBy: string | null } | null> {
   const row = await db
     .selectFrom('messages')
     .selectAll()
     .where('id', '=', id)
     .where('thread_id', '=', threadId)
     .executeTakeFirst()
-  return row === undefined ? null : { message: messageFromRow(row), run: row.run, refusedBy: row.refused_by }
+  if (row === undefined) return null
+  // Written as a `MessageSender`: the store's boundary.
+  const sentBy = row.sent_by as MessageSender
+  return { message: messageFromRow(row), sentBy, run: row.run, refusedBy: row.refused_by }
 }
 
 /** The files of these messages of a thread, by the id of the message; those without files have no entry. */

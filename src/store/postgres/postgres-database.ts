@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { readAllEvents, readEventEnds } from '../events.js'
+import { readAllEvents, readCursorBefore, readEventEnds } from '../events.js'
 import type { CommitOrder } from '../events.js'
 import type { SchemaDialect, Migration } from '../migrations/schema-version.js'
 import { assertMigrated, migrate } from '../migrations/schema-version.js'
@@ -46,10 +46,9 @@ export async function openPostgres(
   { patience = PATIENCE, silence = SILENCE }: PostgresOptions = {},
 ): Promise<Database> {
   const place = postgresPlace(database)
-  const statement = STATEMENT_TIMEOUT
   // Two pools: a read within the work of a transaction could otherwise wait for a connection while transactions hold all.
   const connections = Math.floor((place.connections - 1) / 2)
-  const limits = { connections, patience, statement, silence }
+  const limits = { connections, patience, statement: STATEMENT_TIMEOUT, silence }
   // Reads need a plan for their values: a tag may be on one thread or on all. Writes use keys.
   const { database: reader } = openConnections(place, { ...limits, plansEach: true, shares: true })
   const writer = openConnections(place, { ...limits, plansEach: false, shares: false })
@@ -96,9 +95,11 @@ export async function openPostgres(
     read: (work) => retried(() => work(reader)),
     write: (work) => announce(transact(work)),
     writeLocked: (work) => announce(transactLocked(work)),
+    locksRows: true,
     watch: (threadId, listener) => watching.watch(threadId, listener),
     watchStops: (threadId, listener) => watching.watchStops(threadId, listener),
     readAllEvents: (page) => retried(() => readAllEvents(reader, COMMIT_ORDER, page)),
+    readCursorBefore: (event) => retried(() => readCursorBefore(reader, COMMIT_ORDER, event)),
     readEventEnds: () => retried(() => readEventEnds(reader, COMMIT_ORDER)),
     close,
   }

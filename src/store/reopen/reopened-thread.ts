@@ -62,7 +62,7 @@ export async function readReopened(
     ...(await findActingAgent(db, thread)),
     ...(await readReopenedChildren(db, id, children)),
     ...(await readChildState(db, thread)),
-    runs: Math.max(numbers.runs, run?.number ?? 0),
+    runs: Math.max(numbers.runs, run?.number ?? 0, thread.forked_from?.runs ?? 0),
     settles: numbers.settles,
     // Items are numbered more slowly than milliseconds pass, so the time is above every number in use.
     items: toMillis(now),

@@ -7,7 +7,7 @@ import type { CompiledQuery, DatabaseConnection, Dialect, DialectAdapter, Driver
 
 import { changesIn, stopsIn } from '../changes.js'
 import { diskError, makeFolders } from '../disk.js'
-import { readAllEvents, readEventEnds } from '../events.js'
+import { readAllEvents, readCursorBefore, readEventEnds } from '../events.js'
 import type { CommitOrder } from '../events.js'
 import type { SchemaDialect } from '../migrations/schema-version.js'
 import { migrate } from '../migrations/schema-version.js'
@@ -64,9 +64,11 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
       write,
       // One transaction writes at a time.
       writeLocked: write,
+      locksRows: false,
       watch: (threadId, listener) => commits.watch(threadId, listener),
       watchStops: (threadId, listener) => commits.watchStops(threadId, listener),
       readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, COMMIT_ORDER, page)),
+      readCursorBefore: (event) => withStoreErrors(path, () => readCursorBefore(reader, COMMIT_ORDER, event)),
       readEventEnds: () => withStoreErrors(path, () => readEventEnds(reader, COMMIT_ORDER)),
       close: async () => {
         try {

@@ -130,31 +130,31 @@ export async function readOpenInstances(
 }
 
 /** The children that one call started as a group, in order. */
-export async function childrenOfGroup(
+export function childrenOfGroup(
   db: Reader,
   { parentThreadId, spawnGroupId }: { readonly parentThreadId: string; readonly spawnGroupId: string },
 ): Promise<readonly ChildRecord[]> {
-  const rows = await db
-    .selectFrom('children')
-    .selectAll()
-    .where('parent_thread_id', '=', parentThreadId)
-    .where('spawn_group_id', '=', spawnGroupId)
-    .orderBy('created_at')
-    .orderBy('reference')
-    .execute()
-  return rows.map(codec.fromRow)
+  return childrenBy(db, parentThreadId, { column: 'spawn_group_id', values: [spawnGroupId] })
 }
 
-/** The children that one call started, in order. */
-export async function childrenOfCall(
+/** The children that these calls started, in order. */
+export async function childrenOfCalls(
   db: Reader,
-  { parentThreadId, callId }: { readonly parentThreadId: string; readonly callId: string },
+  { parentThreadId, callIds }: { readonly parentThreadId: string; readonly callIds: readonly string[] },
+): Promise<readonly ChildRecord[]> {
+  return callIds.length === 0 ? [] : childrenBy(db, parentThreadId, { column: 'call_id', values: callIds })
+}
+
+async function childrenBy(
+  db: Reader,
+  parentThreadId: string,
+  { column, values }: { readonly column: 'spawn_group_id' | 'call_id'; readonly values: readonly string[] },
 ): Promise<readonly ChildRecord[]> {
   const rows = await db
     .selectFrom('children')
     .selectAll()
     .where('parent_thread_id', '=', parentThreadId)
-    .where('call_id', '=', callId)
+    .where(column, 'in', values)
     .orderBy('created_at')
     .orderBy('reference')
     .execute()

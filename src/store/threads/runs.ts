@@ -48,6 +48,11 @@ const codec = rowCodec<Selectable<Schema['runs']>, Columns>({
   json: ['usage', 'session', 'output', 'context', 'permissions'],
 })
 
+/** The output of a run that has ended with it; null for any other run: an answer that fitted may have been refused later. */
+export function outputOf({ reason, output }: Pick<RunRecord, 'reason' | 'output'>): JsonObject | null {
+  return reason === 'stop_on_response' ? output : null
+}
+
 /** Names a run of a thread. */
 export interface RunKey {
   readonly threadId: string

@@ -285,16 +285,6 @@ export async function listKept(db: Reader, threadId: string, limit: number) {
   return { variables, values: values.map(({ key }) => key) }
 }
 
-/** Whether a thread belongs to an archived session: it takes nothing more. */
-export async function isArchived(
-  db: Reader,
-  { id, root_thread_id: root, archived_at: archivedAt }: ThreadRecord,
-): Promise<boolean> {
-  if (root === id) return archivedAt !== null
-  const found = await db.selectFrom('threads').select('archived_at').where('id', '=', root).executeTakeFirst()
-  return found?.archived_at != null
-}
-
 /** A message that was to wake a thread is gone before a run took it: the thread is at rest as before. */
 export async function restoreOwnState(tx: Writer, threadId: string): Promise<void> {
   const thread = await tx

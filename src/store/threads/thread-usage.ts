@@ -113,11 +113,15 @@ async function countRuns(db: Reader, threadIds: readonly string[]): Promise<numb
 }
 
 function listCalls(db: Reader, threadIds: readonly string[]) {
-  return db
-    .selectFrom('tool_calls')
-    .select(['status', 'started_at', 'finished_at'])
-    .where('thread_id', 'in', threadIds)
-    .execute()
+  return (
+    db
+      .selectFrom('tool_calls')
+      .select(['status', 'started_at', 'finished_at'])
+      .where('thread_id', 'in', threadIds)
+      // What code calls in place belongs to the call of that code, in its time too.
+      .where('message_id', '<>', '')
+      .execute()
+  )
 }
 
 interface Work {
@@ -133,7 +137,7 @@ async function* listWork(db: Reader, threadIds: readonly string[]): AsyncGenerat
       .selectFrom('operations')
       .select(['thread_id', 'id', 'kind', 'key', 'answer', 'detail'])
       .where('thread_id', 'in', threadIds)
-      .where('kind', 'in', ['model', 'activation', 'tool'])
+      .where('kind', 'in', ['model', 'activation', 'compaction', 'tool'])
       .where('detail', 'is not', null)
       .where((where) => where(where.refTuple('thread_id', 'id'), '>', where.tuple(after.thread, after.id)))
       .orderBy('thread_id')

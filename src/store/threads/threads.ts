@@ -6,6 +6,7 @@ import type { Budgets } from '../../policy/budget.js'
 import type { Permissions } from '../../policy/permissions.js'
 import type { TerminatedBy } from '../../protocol/event-codes.js'
 import { fact } from '../../protocol/facts.js'
+import type { ForkedFrom } from '../../protocol/payloads/lifecycle.js'
 import type { Side } from '../../protocol/plan.js'
 import { appendEvents } from '../events.js'
 import { HAS_BUDGETS } from '../budgets/subjects.js'
@@ -16,6 +17,7 @@ import type { Decoded } from '../row-codec.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
+import type { ThreadStatus } from '../../protocol/status.js'
 import type { Escalation } from './session-state.js'
 
 /** The control state that is recorded at the end of a run, so that a thread whose workflow is lost is reopened with it. */
@@ -38,6 +40,14 @@ export interface ThreadOrigin {
   readonly run: number
 }
 
+/** Where a fork has its transcript from. The thread may have been deleted since. */
+export interface ForkOrigin extends ForkedFrom {
+  /** The place of that message in both transcripts; 0: there is none. */
+  readonly position: number
+  /** The number of runs of that thread: those of the fork are numbered behind them, because its messages name them. */
+  readonly runs: number
+}
+
 type Columns = {
   tags: readonly string[]
   resumable: boolean
@@ -46,6 +56,7 @@ type Columns = {
   permissions: ThreadPermissions | null
   budgets: Budgets | null
   origin: ThreadOrigin | null
+  forked_from: ForkOrigin | null
   session_state: OwnState
   metadata: JsonObject | null
   escalation: Escalation | null
@@ -56,13 +67,23 @@ export type ThreadRecord = Decoded<Selectable<Schema['threads']>, Columns>
 
 /** Columns that are left out have the values of an idle root thread without a user. */
 export type NewThread = Pick<ThreadRecord, 'id' | 'agent' | 'created_at'> &
-  Partial<Omit<ThreadRecord, 'last_sequence' | 'last_position'>>
+  Partial<Omit<ThreadRecord, 'last_sequence'>>
 
 /** Counters change only in the functions that allocate from them, and tags by `setTags`. */
 type ThreadPatch = Partial<Omit<ThreadRecord, 'id' | 'tags' | 'last_sequence' | 'last_position'>>
 
 const codec = rowCodec<Selectable<Schema['threads']>, Columns>({
-  json: ['tags', 'snapshot', 'settled', 'permissions', 'budgets', 'origin', 'metadata', 'escalation'],
+  json: [
+    'tags',
+    'snapshot',
+    'settled',
+    'permissions',
+    'budgets',
+    'origin',
+    'forked_from',
+    'metadata',
+    'escalation',
+  ],
   flags: ['resumable'],
 })
 
@@ -111,6 +132,11 @@ async function insertTags(tx: Writer, threadId: string, tags: readonly string[])
 /** The agents that the work has come through, the root's first, the thread's own last. */
 export function agentChainOf({ agent, origin }: Pick<ThreadRecord, 'agent' | 'origin'>): readonly string[] {
   return [...(origin?.agents ?? []), agent]
+}
+
+/** Null for a thread that is no fork. */
+export function forkedFromOf({ forked_from: from }: Pick<ThreadRecord, 'forked_from'>): ForkedFrom | null {
+  return from === null ? null : { threadId: from.threadId, messageId: from.messageId }
 }
 
 export async function findThread(db: Reader, id: string): Promise<ThreadRecord | null> {
@@ -299,7 +325,7 @@ export async function countThreads(
   { filter, most }: { readonly filter: ThreadFilter; readonly most: number },
 ): Promise<{ readonly counts: Readonly<Record<string, number>>; readonly more: boolean }> {
   const newest = selectThreads(db, filter)
-    .select('status')
+    .select(SHOWN_STATUS.as('status'))
     .orderBy('last_activity_at', 'desc')
     .orderBy('id', 'desc')
     .limit(most + 1)
@@ -317,7 +343,7 @@ export async function countThreads(
 function selectThreads(db: Reader, filter: ThreadFilter) {
   let query = db.selectFrom('threads')
   if (filter.agent !== undefined) query = query.where('agent', '=', filter.agent)
-  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.status !== undefined) query = whereStatus(query, filter.status)
   if (filter.userId !== undefined) query = query.where('user_id', '=', filter.userId)
   if (filter.parent === null) query = query.where('parent_thread_id', 'is', null)
   else if (filter.parent !== undefined) query = query.where('parent_thread_id', '=', filter.parent)
@@ -398,4 +424,77 @@ export async function threadProgress(db: Reader, threadId: string): Promise<Thre
   if (thread === undefined) return null
   const { root, last_sequence: lastSequence, closed_at: closedAt } = thread
   return { root, lastSequence, closed: closedAt !== null }
+}
+
+/**
+ * The row of a thread says `running` from the start of a run to its end, also while the run waits for a person: no write tells of that, so
+ * the open requests do. One for variables makes no run wait: its thread is blocked.
+ */
+const WAITS = sql<boolean>`pending.status = 'open' and pending.kind <> 'variables'`
+
+/** Of requests of both kinds, leave to act comes first: it is the last one by its letters. */
+const ASKED = sql<string>`max(case pending.kind when 'call' then 'waiting_input' else 'waiting_permission' end)`
+
+/** The shown status, as an expression of a query of threads. */
+const SHOWN_STATUS = sql<string>`case when threads.status <> 'running' then threads.status else coalesce((select ${ASKED} from pending where pending.thread_id = threads.id and ${WAITS}), 'running') end`
+
+const DERIVED: readonly ThreadStatus[] = ['running', 'waiting_permission', 'waiting_input']
+
+/** Threads of a shown status. */
+function whereStatus(threads: Threads, status: string): Threads {
+  if (!DERIVED.includes(status)) return threads.where('status', '=', status)
+  return threads.where('status', '=', 'running').where(SHOWN_STATUS, '=', status)
+}
+
+/** What only a list shows of a thread. */
+interface Shown {
+  readonly shownStatus: ThreadStatus
+  /** The beginning of its first message, if that is a user's; null until it is delivered. */
+  readonly opening: string | null
+}
+
+/** Characters: a line of a list. */
+const OPENING = 200
+
+/** At most two statements, whatever the number of threads. */
+export async function showThreads<Thread extends { readonly id: string; readonly status: ThreadStatus }>(
+  db: Reader,
+  threads: readonly Thread[],
+): Promise<readonly (Thread & Shown)[]> {
+  const running = threads.filter(({ status }) => status === 'running').map(({ id }) => id)
+  const asked = await askedOf(db, running)
+  const openings = await openingsOf(
+    db,
+    threads.map(({ id }) => id),
+  )
+  return threads.map((thread) => ({
+    ...thread,
+    shownStatus: asked.get(thread.id) ?? thread.status,
+    opening: openings.get(thread.id) ?? null,
+  }))
+}
+
+async function askedOf(db: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, ThreadStatus>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pending')
+    .select(['thread_id', ASKED.as('asked')])
+    .where('thread_id', 'in', ids)
+    .where(WAITS)
+    .groupBy('thread_id')
+    .execute()
+  return new Map(rows.map(({ thread_id: id, asked }) => [id, asked]))
+}
+
+async function openingsOf(db: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('messages')
+    .select(['thread_id', sql<string | null>`substr(content, 1, ${sql.lit(OPENING)})`.as('opening')])
+    .where('thread_id', 'in', ids)
+    .where('position', '=', 1)
+    .where('role', '=', 'user')
+    .where('silent', '=', 0)
+    .execute()
+  return new Map(rows.map(({ thread_id: id, opening }) => [id, opening]))
 }

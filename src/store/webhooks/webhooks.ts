@@ -100,7 +100,7 @@ export async function countWebhooks(db: Reader, account: string | null): Promise
   return Number(count)
 }
 
-type WebhookPatch = Partial<Pick<WebhookRecord, 'url' | 'types' | 'state'>>
+type WebhookPatch = Partial<Pick<WebhookRecord, 'url' | 'types' | 'state' | 'cursor'>>
 
 /**
  * Changes a webhook; another state forgets its failures. The delivery that holds it holds it no more, so that the next event goes by what

@@ -1,7 +1,11 @@
 import { appendEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
-import { appendDelta, deleteDeltas, dropAttempts } from '../../../src/store/messages/deltas.js'
-import type { DeltaKind } from '../../../src/store/messages/deltas.js'
+import {
+  appendDelta,
+  deleteDeltas,
+  deleteProgress,
+  dropAttempts,
+} from '../../../src/store/messages/deltas.js'
 import { fact } from '../../../src/protocol/facts.js'
 import type { Fact } from '../../../src/protocol/facts.js'
 import type { Store } from '../../../src/store/store.js'
@@ -9,7 +13,7 @@ import type { SeededRandom } from '../../support/seeded-random.js'
 import { forget, nothingShown } from './shown.js'
 import type { Shown } from './shown.js'
 
-/** A thread that streams answers, gives attempts up, commits messages and tells facts, as chance has it. */
+/** A thread that streams answers and reports of tools, gives attempts up, ends them and tells facts, as chance has it. */
 export interface RandomStream {
   /** A transaction or two. */
   step(): Promise<void>
@@ -19,8 +23,10 @@ export interface RandomStream {
 
 interface Streaming {
   readonly messageId: string
+  /** It is a tool call, and reports what it does. */
+  readonly isCall: boolean
   attempt: number
-  readonly offsets: Record<DeltaKind, number>
+  readonly offsets: Record<'text' | 'reasoning', number>
 }
 
 export function randomStream(store: Store, threadId: string, random: SeededRandom): RandomStream {
@@ -34,13 +40,36 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
   }
 
   async function stream(streaming: Streaming): Promise<void> {
-    const kind = random.pick<DeltaKind>(['text', 'text', 'reasoning'])
+    if (streaming.isCall) return report(streaming)
+    const kind = random.pick<'text' | 'reasoning'>(['text', 'text', 'reasoning'])
     const text = 'abcdefghij'.slice(0, 1 + random.below(9))
     const { messageId, attempt, offsets } = streaming
     const offset = offsets[kind]
     await store.write((tx) => appendDelta(tx, { threadId, messageId, attempt, kind, offset, text }))
     offsets[kind] += text.length
     const key = `${messageId}/${attempt}/${kind === 'text' ? 'model.delta' : 'reasoning.delta'}`
+    expected.texts.set(key, (expected.texts.get(key) ?? '') + text)
+  }
+
+  async function report({ messageId, attempt, offsets }: Streaming): Promise<void> {
+    const place = { threadId, messageId, attempt }
+    if (random.chance(0.5)) {
+      const offset = offsets.reasoning
+      offsets.reasoning += 1
+      await store.write(async (tx) => {
+        await deleteProgress(tx, place)
+        await appendDelta(tx, {
+          ...{ ...place, kind: 'progress', offset },
+          text: JSON.stringify({ progress: offset + 1 }),
+        })
+      })
+      expected.texts.set(`${messageId}/${attempt}/tool.progress`, String(offset + 1))
+      return
+    }
+    const text = 'abcdefghij'.slice(0, 1 + random.below(9))
+    await store.write((tx) => appendDelta(tx, { ...place, kind: 'output', offset: offsets.text, text }))
+    offsets.text += text.length
+    const key = `${messageId}/${attempt}/tool.output`
     expected.texts.set(key, (expected.texts.get(key) ?? '') + text)
   }
 
@@ -54,7 +83,18 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     await stream(streaming)
   }
 
-  async function commit({ messageId }: Streaming): Promise<void> {
+  async function commit({ messageId, isCall }: Streaming): Promise<void> {
+    if (isCall) {
+      const ended = { name: 'work', outcome: 'succeeded', errorCode: null } as const
+      expected.facts.push(`${expected.facts.length + 1} tool.result`)
+      await store.write(async (tx) => {
+        await deleteDeltas(tx, { threadId, messageId })
+        const events = [fact('tool.result', ended, { toolCallId: messageId })]
+        await appendEvents(tx, { threadId, events, now: 1 })
+      })
+      forget(expected, messageId)
+      return
+    }
     const message = { id: messageId, threadId, role: 'assistant', content: 'x', sentBy: 'model' } as const
     const created = fact('message.created', { role: 'assistant' }, { messageId })
     expected.facts.push(`${expected.facts.length + 1} message.created`)
@@ -69,7 +109,10 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
   return {
     expected,
     async step() {
-      now ??= { messageId: `m ${++messages}:${threadId}`, attempt: 1, offsets: { text: 0, reasoning: 0 } }
+      now ??= {
+        ...{ messageId: `m ${++messages}:${threadId}`, isCall: random.chance(0.4) },
+        ...{ attempt: 1, offsets: { text: 0, reasoning: 0 } },
+      }
       const chance = random.next()
       if (chance < 0.2) await tell(fact('queue.changed', { waiting: 0 }))
       else if (chance < 0.8) await stream(now)

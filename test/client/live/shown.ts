@@ -5,6 +5,7 @@ import type { ThreadEvent } from '../../../src/client/index.js'
 type Told = Pick<ThreadEvent, 'type' | 'cursor'> & {
   readonly sequence?: number | undefined
   readonly messageId?: string
+  readonly toolCallId?: string
   readonly payload: object
 }
 
@@ -28,11 +29,18 @@ export function show(shown: Shown, event: Told): void {
     expect(event.sequence).toBe(shown.facts.length + 1)
     shown.facts.push(`${event.sequence} ${event.type}`)
     if (event.type === 'message.created') forget(shown, event.messageId ?? '')
+    if (event.type === 'tool.result') forget(shown, event.toolCallId ?? '')
     return
   }
   const { attempt, offset, text } = event.payload as { attempt: number; offset: number; text: string }
-  const key = `${event.messageId}/${attempt}/${event.type}`
+  const key = `${event.messageId ?? event.toolCallId}/${attempt}/${event.type}`
   const before = shown.texts.get(key) ?? ''
+  if (event.type === 'tool.progress') {
+    const { progress } = event.payload as { progress: number }
+    expect([key, progress > Number(before)]).toEqual([key, true])
+    shown.texts.set(key, String(progress))
+    return
+  }
   expect([key, offset]).toEqual([key, before.length])
   expect(text).not.toBe('')
   shown.texts.set(key, before + text)

@@ -44,6 +44,7 @@ export function integrationDesk({ modelUrl, effects, version = '1' }: Place) {
     async (state: ThreadState, args: z.output<typeof work>, call: ToolCall): Promise<ToolResult> => {
       const effect = { threadId: state.threadId, tool, attempt: call.attempt, key: call.idempotencyKey }
       write({ ...effect, did: 'acted' })
+      if (args.hold) call.output(marked(`attempt ${call.attempt} `))
       if (args.hold && call.attempt === 1) {
         await delay(FOREVER, undefined, { signal: state.execution?.abortSignal }).catch(() => undefined)
         write({ ...effect, did: 'aborted' })

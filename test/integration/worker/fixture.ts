@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { Client, Connection } from '@temporalio/client'
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client'
 import { inject } from 'vitest'
 
 import { ThreadClient } from '../../../src/client/index.js'
@@ -35,6 +35,8 @@ export interface Fixture {
   startWorker(place?: Partial<WorkerPlace>): Promise<WorkerProcess>
   /** A worker process that has loaded everything and takes no task yet. */
   prepareWorker(place?: Partial<WorkerPlace>): Promise<WorkerProcess>
+  /** Tools append here what they do. */
+  readonly effectsFile: string
   /** What the tools of a thread did. */
   effects(threadId: string): Promise<readonly Effect[]>
   childrenOf(threadId: string): Promise<readonly string[]>
@@ -46,7 +48,14 @@ export interface Fixture {
 interface Options extends Partial<
   Pick<
     WorkerPlace,
-    'namespace' | 'graceTime' | 'maxCachedWorkflows' | 'desk' | 'preload' | 'runAhead' | 'ownActivities'
+    | 'namespace'
+    | 'graceTime'
+    | 'maxCachedWorkflows'
+    | 'desk'
+    | 'preload'
+    | 'mcpUrl'
+    | 'runAhead'
+    | 'ownActivities'
   >
 > {
   /** What the model says. @default what the integration desk's threads ask for */
@@ -57,6 +66,21 @@ type NewThread = Omit<Parameters<Threads['create']>[0], 'agent' | 'id'> & {
   readonly id: string
   /** @default 'clerk' */
   readonly agent?: Parameters<Threads['create']>[0]['agent']
+}
+
+/**
+ * The files of a project run at once on one namespace, where a thread's id is its workflow's: the messages of a second
+ * thread of the same id would reach the workflow of the first, which reads another store, and get no answer.
+ */
+async function refuseForeign(client: Client, id: string, taskQueue: string): Promise<void> {
+  const running = await client.workflow
+    .getHandle(id)
+    .describe()
+    .catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error
+    })
+  if (running !== undefined && running.taskQueue !== taskQueue)
+    throw new Error(`Expected an id that no other test file uses, got ${id}: choose another one.`)
 }
 
 export async function createFixture({ answerer, ...options }: Options = {}): Promise<Fixture> {
@@ -91,8 +115,11 @@ export async function createFixture({ answerer, ...options }: Options = {}): Pro
     taskQueue,
     store,
     blobFolder,
-    create: (options) =>
-      threads.create({ agent: 'clerk', limits: { heartbeatTimeout: HEARTBEAT_TIMEOUT }, ...options }),
+    effectsFile: place.effects,
+    async create(options) {
+      if (options.id !== undefined) await refuseForeign(client, options.id, taskQueue)
+      return threads.create({ agent: 'clerk', limits: { heartbeatTimeout: HEARTBEAT_TIMEOUT }, ...options })
+    },
     prepareWorker,
     async startWorker(own) {
       const worker = await prepareWorker(own)

@@ -15,12 +15,14 @@ export interface WorkerPlace {
   readonly store: { readonly database: string; readonly blobs: string; readonly secretKey: string }
   readonly modelUrl: string
   /** Whose agents it has. @default 'integration' */
-  readonly desk?: 'integration' | 'endings' | 'queues' | 'page'
+  readonly desk?: 'integration' | 'endings' | 'queues' | 'page' | 'mcp'
   /** The threads' task queue, that other workers' queues are named after. @default the worker's own */
   readonly threadQueue?: string
   /** False: a worker of tools and models. @default true */
   readonly workflows?: boolean
   readonly effects: string
+  /** Of the MCP server of a test. */
+  readonly mcpUrl?: string
   /** The workflow code, bundled once for all worker processes of a file. */
   readonly codePath: string
   /** Milliseconds that running activities get after SIGTERM. */

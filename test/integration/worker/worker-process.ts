@@ -13,6 +13,7 @@ import { endingsDesk } from '../subagent-endings/desk.js'
 import { mortalStore } from './death.js'
 import type { Death } from './death.js'
 import { integrationDesk } from './desk.js'
+import { mcpDesk } from './mcp-desk.js'
 import { queuesDesk } from './queues-desk.js'
 import type { WorkerOrder, WorkerPlace } from './run-worker.js'
 
@@ -65,6 +66,7 @@ flushCompileCache()
 process.send?.('ready')
 
 function deskOf({ desk }: WorkerPlace): Registry {
+  if (desk === 'mcp') return mcpDesk(place)
   if (desk === 'page') return pageDesk()
   if (desk === 'endings') return endingsDesk(place)
   return desk === 'queues' ? queuesDesk(place) : integrationDesk(place)

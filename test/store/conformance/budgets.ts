@@ -15,14 +15,15 @@ import { deleteThreadRows } from '../../../src/store/threads/retention.js'
 import { findOwnerBudgets, putOwnerBudgets } from '../../../src/store/budgets/owner-budgets.js'
 import {
   forgetRaised,
-  lockSpending,
+  lockSpendings,
   raiseLimit,
   readSpending,
-  writeSpending,
+  writeSpendings,
 } from '../../../src/store/budgets/spending.js'
+import type { Spending } from '../../../src/store/budgets/spending.js'
 import { ownerName, ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
 import { finishOperation, insertOperation } from '../../../src/store/operations.js'
-import type { Store } from '../../../src/store/store.js'
+import type { Store, Writer } from '../../../src/store/store.js'
 import { insertThread } from '../../../src/store/threads/threads.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
@@ -42,14 +43,19 @@ const charge = {
 async function hold(store: Store): Promise<void> {
   await makeThread(store, 't')
   await store.writeLocked(async (tx) => {
-    const row = await lockSpending(tx, { ...TREE, threadId: 't' })
-    writeSpending(tx, { ...row, held: HELD })
+    await changeRow(tx, { ...TREE, threadId: 't' }, (row) => ({ ...row, held: HELD }))
     await putCharge(tx, charge)
     await insertOperation(tx, {
       ...{ thread_id: 't', id: 'model_1_1', kind: 'model', state: 'started', attempt: 1, started_at: NOW },
       detail: { requests: [{ usage: null, error: null, prices: { inputPrice: 2 } }] },
     })
   })
+}
+
+type Locking = Parameters<typeof lockSpendings>[1][number]
+
+async function changeRow(tx: Writer, key: Locking, change: (row: Spending) => Spending): Promise<void> {
+  writeSpendings(tx, (await lockSpendings(tx, [key])).map(change))
 }
 
 const sums = async (store: Store) => {
@@ -63,8 +69,10 @@ export function budgetConformance(withStore: WithStore): void {
     withStore(async (store) => {
       const add = () =>
         store.writeLocked(async (tx) => {
-          const row = await lockSpending(tx, { ...TREE, threadId: null })
-          writeSpending(tx, { ...row, spent: { ...row.spent, steps: row.spent.steps + 1 } })
+          await changeRow(tx, { ...TREE, threadId: null }, (row) => ({
+            ...row,
+            spent: { ...row.spent, steps: row.spent.steps + 1 },
+          }))
         })
       await Promise.all(Array.from({ length: 100 }, add))
       expect((await store.read((db) => readSpending(db, TREE))).spent.steps).toBe(100)
@@ -121,8 +129,7 @@ export function budgetConformance(withStore: WithStore): void {
       await hold(store)
       const account = { owner: 'account:a', period: 'total' } as const
       await store.writeLocked(async (tx) => {
-        const row = await lockSpending(tx, { ...account, threadId: null })
-        writeSpending(tx, { ...row, held: HELD })
+        await changeRow(tx, { ...account, threadId: null }, (row) => ({ ...row, held: HELD }))
         await putCharge(tx, { ...charge, owners: [...charge.owners, { ...account, beganAt: 0 }] })
       })
       await deleteThreadRows(store, 't')
@@ -137,9 +144,9 @@ export function budgetConformance(withStore: WithStore): void {
       await hold(store)
       const next = store.writeLocked(async (tx) => {
         const known = await lockCharge(tx, 't')
-        const row = await lockSpending(tx, { ...TREE, threadId: 't' })
-        if (known !== null && known.held !== NOTHING_HELD)
-          writeSpending(tx, settled(row, known.held, { ...HELD, inputTokens: 10 }))
+        const held = known?.held ?? NOTHING_HELD
+        const used = held === NOTHING_HELD ? NOTHING_HELD : { ...HELD, inputTokens: 10 }
+        await changeRow(tx, { ...TREE, threadId: 't' }, (row) => settled(row, held, used))
         await putCharge(tx, { ...charge, operation: 'model_1_2', held: { ...HELD, inputTokens: 0 } })
       })
       await Promise.all([next, endOldCharges(store, null), endChargeOf(store, { threadId: 't', at: null })])
@@ -154,16 +161,19 @@ export function budgetConformance(withStore: WithStore): void {
       const hour = { owner: 'account:a', period: 'hour', threadId: null } as const
       const write = (beganAt: number | null) =>
         store.writeLocked(async (tx) => {
-          const row = await lockSpending(tx, hour)
-          writeSpending(tx, {
-            ...row,
-            beganAt: beganAt ?? row.beganAt,
-            spent: { ...row.spent, steps: 5 },
-            raised: { maxSteps: { most: 9, approval: {} } },
+          let before = 0
+          await changeRow(tx, hour, (row) => {
+            before = row.beganAt
+            return {
+              ...row,
+              beganAt: beganAt ?? row.beganAt,
+              spent: { ...row.spent, steps: 5 },
+              raised: { maxSteps: { most: 9, approval: {} } },
+            }
           })
-          return row
+          return before
         })
-      const { beganAt } = await write(null)
+      const beganAt = await write(null)
       expect(Math.abs(beganAt / 1000 - Date.now())).toBeLessThan(2 * 3_600_000)
       expect((await store.read((db) => readSpending(db, hour))).spent.steps).toBe(5)
       await write(beganAt - 3_600_000_000)

@@ -7,6 +7,7 @@ import type { Schema } from '../../../src/store/schema.js'
 import type { Reader, Store, Writer } from '../../../src/store/store.js'
 import { findThread } from '../../../src/store/threads/threads.js'
 import { createGate } from '../../support/gate.js'
+import { until } from '../../support/until.js'
 import { makeThread, NOW } from './with-store.js'
 import type { WithStore } from './with-store.js'
 
@@ -37,6 +38,34 @@ async function readOn(
 }
 
 export function eventConformance(withStore: WithStore, sideBySide: boolean): void {
+  test(
+    'a reader begins before any event, also within a row, and not where there is none',
+    withStore(async (store) => {
+      for (const id of ['a', 'b']) await makeThread(store, id)
+      const append = (threadId: string, ...names: readonly string[]) =>
+        store.write((tx) =>
+          appendEvents(tx, { threadId, events: names.map((name) => anyFact(name, {})), now: NOW }),
+        )
+      await append('a', 'one', 'two', 'three')
+      await append('b', 'one')
+      await append('a', 'four')
+      const all = ['a 1', 'a 2', 'a 3', 'b 1', 'a 4']
+      // On PostgreSQL the order waits for transactions of the whole server.
+      await until('the order of events', async () => (await readOn(store, null)).found.length === all.length)
+      for (const [index, event] of all.entries()) {
+        const [threadId = '', sequence = ''] = event.split(' ')
+        const cursor = await store.readCursorBefore({ threadId, sequence: Number(sequence) })
+        expect((await readOn(store, cursor)).found).toEqual(all.slice(index))
+      }
+      for (const [threadId, sequence] of [
+        ['a', 0],
+        ['a', 5],
+        ['c', 1],
+      ] as const)
+        expect(await store.readCursorBefore({ threadId, sequence })).toBeNull()
+    }),
+  )
+
   test(
     'events of all threads are read once each, those of a late commit too',
     withStore(async (store) => {

@@ -141,7 +141,8 @@ export function operationConformance(withStore: WithStore): void {
         startToolCall(tx, { threadId: 't', callId: 'a', now: NOW + 9, decision: null }),
       )
       const session = { kind: 'stop' as const, message: 'done', attachments: [] }
-      const end = { threadId: 't', callId: 'a', resultMessageId: 'r', session, now: NOW + 1 }
+      const failure = { category: 'transient', isRetryable: true, attempts: 2, recovery: 'retry' } as const
+      const end = { threadId: 't', callId: 'a', resultMessageId: 'r', session, failure, now: NOW + 1 }
       const finishAs = (status: 'succeeded' | 'interrupted') =>
         store.write((tx) => finishToolCall(tx, { ...end, status }))
       expect(await finishAs('succeeded')).toBe(true)
@@ -153,6 +154,7 @@ export function operationConformance(withStore: WithStore): void {
         error_code: null,
         result_message_id: 'r',
         session,
+        failure,
         decision,
         started_at: NOW,
         finished_at: NOW + 1,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { anyFact } from '../../support/any-fact.js'
-import { chargeCall } from '../../../src/activities/budget/charge.js'
+import { chargeAndBegin } from '../../../src/activities/budget/charge-request.js'
 import { findCharge } from '../../../src/store/budgets/charges.js'
 import { appendEvents } from '../../../src/store/events.js'
 import { appendMessage } from '../../../src/store/messages/delivery.js'
@@ -59,15 +59,16 @@ async function chargeForever(threadId: string): Promise<never> {
   const newest = await store.read((db) => findCharge(db, threadId))
   for (let n = Number(newest?.operation ?? 0) + 1; ; n += 1) {
     const id = String(n)
-    await chargeCall(store, requestOf(threadId, n), {
-      worker: { tree: { maxInputTokens: 1e9 } },
-      agent: undefined,
-    })
     const request = { usage: null, error: null }
     const begun = { kind: 'model', state: 'started', attempt: 1, started_at: n } as const
-    await store.write((tx) =>
-      insertOperation(tx, { ...{ thread_id: threadId, id }, ...begun, detail: { requests: [request] } }),
-    )
+    await chargeAndBegin(store, {
+      call: requestOf(threadId, n),
+      defined: { worker: { tree: { maxInputTokens: 1e9 } }, agent: undefined },
+      begin: (own) =>
+        own.write((tx) =>
+          insertOperation(tx, { ...{ thread_id: threadId, id }, ...begun, detail: { requests: [request] } }),
+        ),
+    })
     const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, cost: 0 }
     await store.write((tx) =>
       finishOperation(tx, {
@@ -79,7 +80,7 @@ async function chargeForever(threadId: string): Promise<never> {
   }
 }
 
-function requestOf(threadId: string, n: number): Parameters<typeof chargeCall>[1] {
+function requestOf(threadId: string, n: number): Parameters<typeof chargeAndBegin>[1]['call'] {
   const prices = { input: null, output: null }
   return {
     ...{ threadId, run: 1, operation: String(n), number: 1, scheduledAt: n, now: n, scope: {} },

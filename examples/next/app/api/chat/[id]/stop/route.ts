@@ -1,0 +1,3 @@
+import { routes } from '../../../../../lib/routes.ts'
+
+export const POST = routes.stop

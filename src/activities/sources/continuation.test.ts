@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+
+import type { PendingAnswer, WaitAnswer } from '../../protocol/activities.js'
+import type { OperationRecord } from '../../store/operations.js'
+import { answerOfPart } from './continuation.js'
+
+const asks: PendingAnswer = {
+  ...{
+    type: 'pending',
+    requestId: 'call_1_1_0_input_1',
+    kind: 'call',
+    status: 'waiting_input',
+    next: 'execute',
+  },
+}
+const waits: WaitAnswer = { type: 'wait', until: 5_000 }
+
+/** A call whose operation was suspended with this answer, in a state. */
+const suspended = (answer: PendingAnswer | WaitAnswer, state = 'waiting') =>
+  ({ state, detail: { continuation: { number: 2, resume: {}, answer } } }) as unknown as OperationRecord
+const none = { response: null, now: 4_999 } as const
+const response = { requestId: 'call_1_1_0_input_1' }
+
+test('a retry of the part that has asked returns its answer, and the answer of the request begins the next part', () => {
+  expect(answerOfPart(none, suspended(asks))).toBe(asks)
+  expect(answerOfPart({ ...none, response: { requestId: 'call_1_1_0_input_0' } }, suspended(asks))).toBe(asks)
+  expect(answerOfPart({ ...none, response }, suspended(asks))).toBeNull()
+})
+
+test('a retry of the part that waits returns its answer, also with an older answer, and the time begins the next part', () => {
+  expect(answerOfPart(none, suspended(waits))).toBe(waits)
+  expect(answerOfPart({ ...none, response }, suspended(waits))).toBe(waits)
+  expect(answerOfPart({ ...none, now: 5_000 }, suspended(waits))).toBeNull()
+})
+
+test.each([
+  ['a call that nobody has begun', none, null],
+  ['a call of one part', none, { state: 'waiting', detail: { asked: 1 } } as OperationRecord],
+  ['a part that runs', none, suspended(asks, 'started')],
+  ['a call whose activity was ended from outside', { ...none, failed: true as const }, suspended(asks)],
+])('%s has no such answer', (_what, input, operation) => {
+  expect(answerOfPart(input, operation)).toBeNull()
+})

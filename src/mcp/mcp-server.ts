@@ -1,0 +1,178 @@
+/**
+ * An MCP server as a source of tools.
+ *
+ * Owns: which of its tools an agent may call, under which names, and what the definition says of them; a call. Does not own: connections
+ * (`connections.ts`), the options (`server-options.ts`), and what a result becomes (`tool-answer.ts`).
+ * Invariant: what a server says of its tools can only make a call stricter: a hint that a tool destroys counts, one that it only reads
+ * does not.
+ */
+import type {
+  CallToolResult,
+  Client,
+  InputRequiredResult,
+  InputResponses,
+  Progress,
+  Tool,
+} from '@modelcontextprotocol/client'
+import { ToolError } from '../definitions/tool-error.js'
+import type {
+  ResumedCall,
+  SourceCall,
+  SourcePending,
+  SourceTool,
+  ToolSource,
+} from '../definitions/tool-source.js'
+import type { ToolResult } from '../definitions/tool-result.js'
+import { withoutUndefined } from '../protocol/values.js'
+import type { JsonObject } from '../protocol/values.js'
+import { createConnections } from './connections.js'
+import { askPerson, readWaitingInput, responsesOf } from './input-required.js'
+import { callError } from './mcp-errors.js'
+import { checkServer } from './server-options.js'
+import type { McpServer, McpToolEntry } from './server-options.js'
+import { toolAnswer } from './tool-answer.js'
+
+const CALL_TIMEOUT = 60_000
+/** For the list of the tools: a run waits 20 seconds for the source. */
+const LIST_TIMEOUT = 8_000
+/** Between the end of a call and that of its tool, so that the error of the call is the result. */
+const SLACK = 5_000
+
+/**
+ * The tools of an MCP server, for the `tools` of an agent or the `toolSources` of a prompt. The specification of 2026-07-28 is spoken, and
+ * the older ones with servers that know no other.
+ * @throws ConfigError for options that cannot work, and without `@modelcontextprotocol/client`
+ */
+export function mcpServer(server: McpServer): ToolSource {
+  checkServer(server)
+  const connections = createConnections(server)
+  return {
+    name: server.name,
+    async list(user) {
+      const client = await connections.get(user)
+      try {
+        const listed = await client.listTools(
+          {},
+          { signal: user.signal, timeout: LIST_TIMEOUT, cacheMode: 'refresh' },
+        )
+        return listed.tools.flatMap((tool) => sourceTool(server, tool))
+      } catch (error) {
+        throw callError(server.name, error)
+      }
+    },
+    call: async (call) => callTool(server, await connections.get(call), { call }),
+    resume: (call) => resumeCall(server, connections, call),
+    close: () => connections.close(),
+  }
+}
+
+/** The tool as agents get it; empty: they may not call it. */
+function sourceTool(server: McpServer, tool: Tool): readonly SourceTool[] {
+  const entry = entryOf(server, tool.name)
+  if (entry === null) return []
+  const { prefix = '', capabilities = [`mcp.${server.name}`], needsApproval = false } = server
+  const destructive = entry.destructive ?? (tool.annotations?.destructiveHint === true ? true : undefined)
+  return [
+    {
+      name: prefix + (entry.as ?? tool.name),
+      description: entry.description ?? tool.description ?? tool.title ?? '',
+      inputSchema: tool.inputSchema as JsonObject,
+      capabilities: entry.capabilities ?? capabilities,
+      needsApproval: entry.needsApproval ?? needsApproval,
+      ...(entry.readOnly !== undefined && { readOnly: entry.readOnly }),
+      ...(destructive !== undefined && { destructive }),
+      ...(entry.idempotent !== undefined && { idempotent: entry.idempotent }),
+      timeout: timeoutOf(server, entry) + SLACK,
+    },
+  ]
+}
+
+function timeoutOf({ timeout = CALL_TIMEOUT }: McpServer, entry: McpToolEntry): number {
+  return entry.timeout ?? timeout
+}
+
+function entryOf({ tools }: McpServer, name: string): McpToolEntry | null {
+  if (tools === 'all') return { name }
+  const found = tools.find((entry) => (typeof entry === 'string' ? entry : entry.name) === name)
+  return found === undefined ? null : typeof found === 'string' ? { name } : found
+}
+
+/** The server's own name of a tool. */
+function ownName({ tools, prefix = '' }: McpServer, shown: string): string {
+  const name = shown.slice(prefix.length)
+  const entries = tools === 'all' ? [] : tools
+  const renamed = entries.find((entry) => typeof entry !== 'string' && entry.as === name)
+  return renamed === undefined || typeof renamed === 'string' ? name : renamed.name
+}
+
+/** What a request has beside the arguments, if it goes on with a call. */
+interface Further {
+  readonly inputResponses?: InputResponses
+  readonly requestState?: string
+}
+
+async function callTool(
+  server: McpServer,
+  client: Client,
+  { call, further = {} }: { readonly call: SourceCall; readonly further?: Further },
+): Promise<ToolResult | SourcePending> {
+  const name = ownName(server, call.tool.name)
+  const { args, signal, tool } = call
+  const toolDefinition = { name, inputSchema: tool.inputSchema as unknown as Tool['inputSchema'] }
+  const timeout = timeoutOf(server, entryOf(server, name) ?? { name })
+  try {
+    const onprogress = ({ progress, total, message }: Progress): void =>
+      call.progress(withoutUndefined({ progress, total, message }))
+    const options = { signal, timeout, toolDefinition, allowInputRequired: true, onprogress }
+    const answer: CallToolResult | InputRequiredResult = await client.callTool(
+      { name, arguments: args, ...further },
+      options,
+    )
+    return isQuestion(answer) ? askPerson(server.name, answer) : toolAnswer(answer)
+  } catch (error) {
+    throw callError(server.name, error)
+  }
+}
+
+function isQuestion(answer: CallToolResult | InputRequiredResult): answer is InputRequiredResult {
+  return 'resultType' in answer && answer.resultType === 'input_required'
+}
+
+/** Milliseconds before a server that is down is tried again with the answer of a person; doubled up to the longest. */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [5_000, 300_000]
+/** Tries in about an hour. */
+const MOST_TRIES = 18
+
+/**
+ * Sends the answer of a person. While the server cannot be reached, nothing has been sent: the answer waits with the state of the call, by
+ * durable timers.
+ */
+async function resumeCall(
+  server: McpServer,
+  connections: ReturnType<typeof createConnections>,
+  call: ResumedCall,
+): Promise<ToolResult | SourcePending> {
+  const { answer = call.answer, tries = 0, ...state } = call.resume as Waiting
+  const input = readWaitingInput(state)
+  if (input === null) throw new Error('Expected the state of a call that waits for input, got another one.')
+  const { requestState } = input
+  const further = {
+    inputResponses: responsesOf(input, answer),
+    ...(requestState !== undefined && { requestState }),
+  }
+  try {
+    return await callTool(server, await connections.get(call), { call, further })
+  } catch (error) {
+    const isUnsent = ToolError.isInstance(error) && error.code === 'mcp_unreachable'
+    if (!isUnsent || tries >= MOST_TRIES) throw error
+    const after = Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE)
+    const resume = { ...state, answer, tries: tries + 1 } as unknown as JsonObject
+    return { status: 'pending', after, resume }
+  }
+}
+
+/** The state of a call that waits, with the answer that could not be sent yet. */
+type Waiting = Omit<JsonObject, 'answer' | 'tries'> & {
+  readonly answer?: ToolResult | null
+  readonly tries?: number
+}

@@ -1,0 +1,2 @@
+export { useThread } from './use-thread.js'
+export type { UsedThread, UseThread } from './use-thread.js'

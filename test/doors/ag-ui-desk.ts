@@ -1,0 +1,200 @@
+/** Agents of the tests of AG-UI: each word of a person asks their one model for one thing. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { APICallError } from '@ai-sdk/provider'
+import { z } from 'zod'
+import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
+import { FINISH } from '../support/fake-stream-model.js'
+
+type Part = LanguageModelV4StreamPart
+
+interface Answer {
+  readonly reasoning?: string
+  readonly text?: string
+  readonly calls?: readonly { readonly tool: string; readonly input: object }[]
+  /** The stream breaks off behind the text. */
+  readonly breaks?: true
+}
+
+const CALLS: Readonly<Record<string, object>> = {
+  look: { order: 'A-17' },
+  refund: { order: 'A-17', euros: 40 },
+  survey: {},
+  store: {},
+  fail: {},
+  long: {},
+  nap: {},
+  researcher: { question: 'What is a tent?' },
+  summary: { text: 'A long story' },
+}
+
+/** How often each prompt was asked, by what the person said. */
+const asked = new Map<string, number>()
+
+function answerTo(prompt: LanguageModelV4CallOptions['prompt']): Answer {
+  const system = JSON.stringify(prompt[0]?.content)
+  if (system.includes('You research.')) return { calls: [{ tool: 'deliver', input: { summary: 'A tent.' } }] }
+  if (system.includes('You summarize.')) return { text: 'In short: all is well.' }
+  const last = prompt.at(-1)
+  if (last?.role === 'tool') return { reasoning: 'It is done now.', text: 'All is done, dear friend.' }
+  const text = JSON.stringify(last?.content ?? '')
+  const tools = [...text.matchAll(/please (\w+)/g)].map(([, tool = '']) => tool)
+  if (tools.length > 0)
+    return {
+      reasoning: 'I have to do something.',
+      ...(text.includes('say so') && { text: 'Let me do that.' }),
+      calls: tools.map((tool) => ({ tool, input: CALLS[tool] ?? {} })),
+    }
+  const count = (asked.get(text) ?? 0) + 1
+  asked.set(text, count)
+  if (text.includes('flaky') && count < 3)
+    return { reasoning: `Attempt ${count} thinks`, text: `Attempt ${count} says half of`, breaks: true }
+  if (text.includes('broken')) throw new APICallError({ ...BROKEN, isRetryable: false })
+  if (text.includes('tale')) return { text: tale(40) }
+  if (text.includes('huge')) return { text: `${'ä€😀 '.repeat(4_000)}end` }
+  return { reasoning: 'They greet me.', text: 'Hello, ä€😀 how are you?' }
+}
+
+const BROKEN = { message: 'No.', url: 'x', requestBodyValues: {}, statusCode: 400 }
+
+function tale(words: number): string {
+  return Array.from({ length: words }, (_, index) => `word${index + 1}`).join(' ')
+}
+
+/** Milliseconds between two words: also a short text comes in several parts, which are gathered for some tens of milliseconds. */
+function paceOf(text: string): number {
+  if (text.length > 5_000) return 0
+  return text.length < 50 ? 40 : 3
+}
+
+async function* partsOf({ reasoning, text, calls = [], breaks }: Answer): AsyncGenerator<Part> {
+  yield { type: 'stream-start', warnings: [] }
+  for (const [kind, words] of [
+    ['reasoning', reasoning],
+    ['text', text],
+  ] as const) {
+    if (words === undefined) continue
+    yield { type: `${kind}-start`, id: kind }
+    for (const delta of words.split(/(?<= )/)) {
+      await delay(paceOf(words))
+      yield { type: `${kind}-delta`, id: kind, delta }
+    }
+    if (breaks !== true || kind === 'reasoning') yield { type: `${kind}-end`, id: kind }
+  }
+  if (breaks === true) {
+    await delay(60)
+    throw new APICallError({ ...BROKEN, statusCode: 503, isRetryable: true })
+  }
+  for (const [index, { tool, input }] of calls.entries())
+    yield {
+      ...{ type: 'tool-call', toolCallId: `call-${index}`, toolName: tool, input: JSON.stringify(input) },
+    }
+  const usage = {
+    inputTokens: { total: 12, noCache: 10, cacheRead: 2, cacheWrite: undefined },
+    outputTokens: { total: 8, text: 8, reasoning: undefined },
+  }
+  const reason = calls.length === 0 ? 'stop' : 'tool-calls'
+  yield { ...FINISH, finishReason: { unified: reason, raw: reason }, usage } as Part
+}
+
+const model = {
+  specificationVersion: 'v4' as const,
+  ...{ provider: 'doors', modelId: 'doors', supportedUrls: {} },
+  doGenerate: () => Promise.reject(new Error('Expected a streaming call.')),
+  doStream: async ({ prompt }: LanguageModelV4CallOptions) => ({
+    stream: ReadableStream.from(partsOf(answerTo(prompt))),
+  }),
+}
+
+const voice = { toolDescription: 'Helps', model: 'chat', includeChat: true, includePastTools: true } as const
+const form = {
+  type: 'object',
+  properties: { stars: { type: 'integer', minimum: 1, maximum: 5 } },
+  required: ['stars'],
+} as const
+
+export const agUiDesk = registry({
+  models: [defineModel({ name: 'chat', provider: { languageModel: () => model }, model: 'doors' })],
+  prompts: [
+    definePrompt({
+      ...{ ...voice, name: 'desk', prompt: 'You run the desk.' },
+      tools: [
+        ...(['look', 'refund', 'survey', 'store', 'fail', 'long', 'nap'] as const),
+        { name: 'researcher', initUserMessageProperty: 'question' },
+        { name: 'summary', initUserMessageProperty: 'text' },
+      ],
+    }),
+    definePrompt({
+      ...{
+        ...voice,
+        name: 'summary',
+        prompt: 'You summarize.',
+        requiredSchema: z.object({ text: z.string() }),
+      },
+    }),
+    definePrompt({
+      ...{ ...voice, name: 'research', prompt: 'You research.', tools: ['deliver'] },
+      requiredSchema: z.object({ question: z.string() }),
+    }),
+    definePrompt({
+      ...{ ...voice, name: 'mailer', prompt: 'You write mails.' },
+      variables: [{ name: 'SENDER', type: 'text', required: true, description: 'Who writes' }],
+    }),
+  ],
+  agents: [
+    defineAgent({ name: 'desk', sideA: { prompt: 'desk' } }),
+    defineAgent({
+      name: 'thrifty',
+      sideA: { prompt: 'desk' },
+      budget: { maxModelCalls: 1, onExceeded: 'ask' },
+    }),
+    defineAgent({ name: 'mailer', sideA: { prompt: 'mailer' } }),
+    defineAgent({
+      ...{ name: 'researcher', type: 'dual_ai', exposeAsTool: true, toolDescription: 'Researches' },
+      maxSessionTurns: 2,
+      sideA: { prompt: 'research', sessionStop: { name: 'deliver', messageProperty: 'summary' } },
+      sideB: { prompt: 'desk' },
+    }),
+  ],
+  tools: {
+    deliver: defineTool({
+      ...{ description: 'Delivers', args: z.object({ summary: z.string() }) },
+      execute: () => ({ status: 'success' }),
+    }),
+    look: defineTool({
+      ...{ description: 'Looks an order up', args: z.object({ order: z.string() }) },
+      execute: (state, { order }) => {
+        state.emit('looked', { order })
+        return { status: 'success', result: `${order}: a tent` }
+      },
+    }),
+    refund: defineTool({
+      ...{ description: 'Pays money back', needsApproval: true },
+      args: z.object({ order: z.string(), euros: z.number().max(100) }),
+      execute: (_state, { euros }) => ({ status: 'success', result: `${euros} euros are refunded.` }),
+    }),
+    survey: defineTool({ description: 'Asks the person', execute: () => ({ status: 'pending', form }) }),
+    store: defineTool({
+      description: 'Writes a file',
+      execute: async (state) => {
+        await state.writeFile('/notes.txt', 'A note', 'text/plain')
+        const attachments = [{ name: 'a.txt', mimeType: 'text/plain', data: 'QQ==' }]
+        return { status: 'success', result: 'Written.', attachments }
+      },
+    }),
+    fail: defineTool({
+      description: 'Fails',
+      execute: () => {
+        throw new Error('It is closed.')
+      },
+    }),
+    long: defineTool({
+      description: 'Says much',
+      execute: () => ({ status: 'success', result: 'much '.repeat(5_000) }),
+    }),
+    nap: defineTool({
+      description: 'Takes a while',
+      execute: () => delay(800, { status: 'success', result: 'Awake.' } as const),
+    }),
+  },
+})
