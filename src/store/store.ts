@@ -5,7 +5,7 @@ import type { Schema } from './schema.js'
 import type { SecretBox } from './secret-box.js'
 
 /** Can only select, also recursively. A `Writer` is a `Reader` too, so reads can be part of a transaction. */
-export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive'>
+export type Reader = Pick<Kysely<Schema>, 'selectFrom' | 'withRecursive' | 'getExecutor'>
 
 /** A transaction: of `write` serializable, of `writeLocked` not. */
 export type Writer = Transaction<Schema>

@@ -12,7 +12,7 @@
  *   consequences of it.
  * - No statement is sent behind the beginning of a transaction before the beginning is acknowledged, and none after the end.
  */
-import { Transaction } from 'kysely'
+import { PostgresAdapter, Transaction } from 'kysely'
 import type {
   CompiledQuery,
   DatabaseConnection,
@@ -24,7 +24,7 @@ import type {
   TransactionSettings,
 } from 'kysely'
 import type { Schema } from './schema.js'
-import type { Writer } from './store.js'
+import type { Reader, Writer } from './store.js'
 
 export interface TransactionPlace {
   readonly database: Kysely<Schema>
@@ -182,10 +182,15 @@ async function awaitPipelined(tx: Writer): Promise<void> {
   }
 }
 
+/** Whether transactions lock single rows. Elsewhere one transaction writes at a time, and what it reads stays as it is until it ends. */
+export function locksRows(db: Reader): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
 type Value = string | number | null
 
 interface Compilable<Row> {
-  compile(db: Kysely<Schema>): CompiledQuery<Row>
+  compile(db: Reader): CompiledQuery<Row>
 }
 
 /**
@@ -193,16 +198,16 @@ interface Compilable<Row> {
  * `build` uses each of the values once, in their order, and nothing else that changes.
  */
 export function prepared<Row>(
-  build: (values: readonly Value[], tx: Writer) => Compilable<Row>,
-): (tx: Writer, values: readonly Value[]) => Promise<readonly Row[]> {
+  build: (values: readonly Value[], db: Reader) => Compilable<Row>,
+): (db: Reader, values: readonly Value[]) => Promise<readonly Row[]> {
   const texts = new WeakMap<DialectAdapter, Map<number, CompiledQuery<Row>>>()
-  return async (tx, values) => {
-    const { adapter } = tx.getExecutor()
+  return async (db, values) => {
+    const { adapter } = db.getExecutor()
     const known = texts.get(adapter) ?? new Map<number, CompiledQuery<Row>>()
     texts.set(adapter, known)
-    const compiled = known.get(values.length) ?? build(values, tx).compile(tx)
+    const compiled = known.get(values.length) ?? build(values, db).compile(db)
     known.set(values.length, compiled)
-    const { rows } = await tx.executeQuery<Row>({ ...compiled, parameters: values })
+    const { rows } = await db.getExecutor().executeQuery<Row>({ ...compiled, parameters: values })
     return rows
   }
 }

@@ -14,7 +14,7 @@ import { nowMicros, toMillis } from '../../protocol/time.js'
 import type { Micros, Millis } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
-import { prepared } from '../transaction.js'
+import { locksRows, prepared } from '../transaction.js'
 import { lockSpendings, writeSpendings } from './spending.js'
 import type { Spending } from './spending.js'
 
@@ -50,18 +50,27 @@ interface LoggedCharge extends Charge {
 
 /** Reads and locks the charge of a thread, before the rows of any subject; null: it has none. */
 export async function lockCharge(tx: Writer, threadId: string): Promise<LoggedCharge | null> {
-  const [row] = await lockRow(tx, [threadId])
-  if (row === undefined) throw new Error(`Expected a row of the thread ${threadId}, got none.`)
+  const [row] = await (locksRows(tx) ? lockRow : readRow)(tx, [threadId])
+  if (row === undefined) return null
   return row.operation === '' && row.tool === '' ? null : { ...fromRow(row), detail: row.detail }
 }
 
-const lockRow = prepared<Row & { readonly detail: string | null }>(
+type LoggedRow = Row & { readonly detail: string | null }
+
+const DETAIL = sql`(select detail from operations
+  where operations.thread_id = charges.thread_id and operations.id = charges.operation) as detail`
+
+const readRow = prepared<LoggedRow>(
+  ([threadId]) => sql`select charges.*, ${DETAIL} from charges where thread_id = ${threadId}`,
+)
+
+/** A row that is missing is made, so that there is one to lock. */
+const lockRow = prepared<LoggedRow>(
   ([threadId]) => sql`
     insert into charges (thread_id, operation, tool, run, number, scheduled_at, at, owners, held_input, held_output, held_cost)
     values (${threadId}, '', '', 0, 0, 0, 0, '[]', 0, 0, 0)
     on conflict (thread_id) do update set thread_id = excluded.thread_id
-    returning *, (select detail from operations
-      where operations.thread_id = charges.thread_id and operations.id = charges.operation) as detail`,
+    returning *, ${DETAIL}`,
 )
 
 /** A row that was made to be locked: nothing is charged. */

@@ -6,6 +6,7 @@ import type { SchemaDialect, Migration } from '../migrations/schema-version.js'
 import { assertMigrated, migrate } from '../migrations/schema-version.js'
 import type { Schema } from '../schema.js'
 import type { Database } from '../store.js'
+import { locksRows } from '../transaction.js'
 import { forgetMarks, createTransactor, retryPassing } from './transactor.js'
 import { openConnections } from './connection-pool.js'
 import { asStoreError } from './postgres-error.js'
@@ -95,7 +96,7 @@ export async function openPostgres(
     read: (work) => retried(() => work(reader)),
     write: (work) => announce(transact(work)),
     writeLocked: (work) => announce(transactLocked(work)),
-    locksRows: true,
+    locksRows: locksRows(writer.database),
     watch: (threadId, listener) => watching.watch(threadId, listener),
     watchStops: (threadId, listener) => watching.watchStops(threadId, listener),
     readAllEvents: (page) => retried(() => readAllEvents(reader, COMMIT_ORDER, page)),

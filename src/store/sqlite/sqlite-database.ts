@@ -14,7 +14,7 @@ import { migrate } from '../migrations/schema-version.js'
 import type { Schema } from '../schema.js'
 import { StoreError } from '../store-error.js'
 import type { Database, Writer } from '../store.js'
-import { runTransaction } from '../transaction.js'
+import { locksRows, runTransaction } from '../transaction.js'
 import type { TransactionPlace } from '../transaction.js'
 import { asStoreError, retryBusy } from './sqlite-error.js'
 import { watchSqlite } from './sqlite-watch.js'
@@ -64,7 +64,7 @@ export async function openSqlite(path: string, patience = PATIENCE): Promise<Dat
       write,
       // One transaction writes at a time.
       writeLocked: write,
-      locksRows: false,
+      locksRows: locksRows(writer),
       watch: (threadId, listener) => commits.watch(threadId, listener),
       watchStops: (threadId, listener) => commits.watchStops(threadId, listener),
       readAllEvents: (page) => withStoreErrors(path, () => readAllEvents(reader, COMMIT_ORDER, page)),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { ActionContext, ActionParent } from '../../policy/action.js'
 import type { Budgets } from '../../policy/budget.js'
 import { mergePermissions } from '../../policy/permissions.js'
@@ -5,6 +6,7 @@ import type { RunContext } from '../../policy/run-context.js'
 import { globalRunId, runIdOf, stepIdOf } from '../../protocol/ids.js'
 import type { Reader } from '../store.js'
 import { findToolCall } from '../calls/tool-calls.js'
+import { prepared } from '../transaction.js'
 import { rowCodec } from '../row-codec.js'
 import type { Decoded } from '../row-codec.js'
 import type { RunKey, RunRecord } from './runs.js'
@@ -76,7 +78,7 @@ type Columns = Pick<ThreadRecord, 'tags' | 'permissions' | 'budgets' | 'origin'>
 
 type ContextRow = Decoded<Selected, Columns>
 
-type Selected = NonNullable<Awaited<ReturnType<typeof selectContext>>>
+type Selected = Awaited<ReturnType<typeof selectContext>>[number]
 
 const codec = rowCodec<Selected, Columns>({
   json: [
@@ -88,12 +90,12 @@ const codec = rowCodec<Selected, Columns>({
 })
 
 /** One statement: a policy function asks for it at each call. The snapshot of a thread and the output of a run are large, and not read. */
-function selectContext(db: Reader, { threadId, number }: RunKey) {
-  return db
+const selectContext = prepared(([ofStop, ofRun, threadId], db) =>
+  db
     .selectFrom('threads as thread')
     .leftJoin('threads as root', 'root.id', 'thread.root_thread_id')
     .leftJoin('runs as run', (join) =>
-      join.onRef('run.thread_id', '=', 'thread.id').on('run.number', '=', number),
+      join.onRef('run.thread_id', '=', 'thread.id').on('run.number', '=', Number(ofRun)),
     )
     .select(['thread.root_thread_id', 'thread.parent_thread_id', 'thread.parent_call_id', 'thread.agent'])
     .select(['thread.account', 'thread.user_id', 'thread.terminate_requested_at'])
@@ -112,17 +114,16 @@ function selectContext(db: Reader, { threadId, number }: RunKey) {
         .select('stops.thread_id')
         .whereRef('stops.thread_id', '=', 'thread.id')
         .where('stops.operation', 'is', null)
-        .where((where) => where.or([where('stops.run', 'is', null), where('stops.run', '=', number)]))
-        .limit(1)
+        .where((where) => where.or([where('stops.run', 'is', null), where('stops.run', '=', Number(ofStop))]))
+        .limit(sql.lit(1))
         .as('stopped'),
     )
-    .where('thread.id', '=', threadId)
-    .executeTakeFirst()
-}
+    .where('thread.id', '=', String(threadId)),
+)
 
 async function readContext(db: Reader, key: RunKey): Promise<Context | null> {
   const { threadId, number } = key
-  const selected = await selectContext(db, key)
+  const [selected] = await selectContext(db, [number, number, threadId])
   if (selected === undefined) return null
   const row = codec.fromRow(selected)
   const isStopped =
