@@ -12,6 +12,7 @@ import type { ActivityInput, RunEffectAnswer, RunEffectInput } from '../protocol
 import type { EffectFailureCode } from '../protocol/event-codes.js'
 import { fact } from '../protocol/facts.js'
 import type { Fact } from '../protocol/facts.js'
+import { placeOfBetweenRuns } from '../protocol/ids.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Micros } from '../protocol/time.js'
 import { recordError } from '../store/errors.js'
@@ -22,6 +23,7 @@ import { endEffect, findEffect } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
 import { assertStoppedByUser, withStops } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
+import { compactBetweenRuns } from './compaction/between-runs.js'
 import {
   assertFitting,
   begin,
@@ -47,6 +49,8 @@ export async function runEffect(
 ): Promise<RunEffectAnswer> {
   // A stop does not interrupt it, for it belongs to no run.
   return withStops(dependencies.store, { threadId: input.threadId, run: null }, async (signal) => {
+    const place = placeOfBetweenRuns(input.effectId)
+    if (place !== null) return compactBetweenRuns(dependencies, { ...input, ...place }, signal)
     const begun = await beginEffect(dependencies.store, input)
     if (begun.kind === 'answered') return begun.answer
     const outcome = await performEffect(dependencies, begun.effect, signal)

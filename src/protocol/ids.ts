@@ -44,6 +44,21 @@ export function compactionOperationId(
   return `${modelOperation}_compaction_${position}`
 }
 
+const BETWEEN_RUNS = 'between_runs_'
+
+/** The effect of the runtime that compacts a context once the step has left it full, and its run is over. */
+export function betweenRunsId(run: number, step: number): string {
+  return `${BETWEEN_RUNS}${run}_${step}`
+}
+
+/** The step that an effect of the runtime follows; null for an effect of an application. */
+export function placeOfBetweenRuns(effectId: string): { readonly run: number; readonly step: number } | null {
+  const [run, step] = effectId.startsWith(BETWEEN_RUNS)
+    ? effectId.slice(BETWEEN_RUNS.length).split('_').map(Number)
+    : []
+  return run === undefined || step === undefined ? null : { run, step }
+}
+
 /** The operation id of the list that a run has got of a source of tools. */
 export function catalogOperationId(run: number, source: string): string {
   return `catalog_${run}_${source}`

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import type { ActivityDependencies } from '../../src/activities/activity.js'
+import { runEffect } from '../../src/activities/run-effect.js'
 import { defineHook } from '../../src/index.js'
+import type { RunEffectInput } from '../../src/protocol/activities.js'
+import { LEVEL } from '../../src/protocol/answer-problem.js'
+import { betweenRunsId } from '../../src/protocol/ids.js'
 import { requestCompaction } from '../../src/store/messages/context-boundaries.js'
 import { readTranscript } from '../../src/store/messages/transcript.js'
 import type { Store } from '../../src/store/store.js'
-import { NOW } from './activity-desk.js'
+import { attempt, NOW } from './activity-desk.js'
 import { add, ALL, ask, boundariesOf, usersIn, WINDOW, withTalk } from './compaction-desk.js'
 
 describe('a window of messages', () => {
@@ -204,5 +209,30 @@ test('T4 killed at each of its writes it has one boundary, and asks at most once
         expect(await desk.told('context.compaction.started'), place).toHaveLength(1)
         const after = await desk.store.read((db) => readTranscript(db, 't'))
         expect(JSON.stringify(after.filter(({ run }) => run !== 1000)), place).toBe(before)
+      })
+})
+
+test('T4 killed at each of its writes between two runs it has one boundary, and asks at most once more', async () => {
+  for (const when of ['before', 'after'] as const)
+    for (const at of [1, 2, 3, 4, 5])
+      await withTalk({}, async (desk) => {
+        await add(desk.store, 1, 32)
+        const about = { level: LEVEL, threadId: 't', now: NOW, run: 32, facts: [], agent: 'clerk' }
+        const run = (on: ActivityDependencies) =>
+          attempt().run((input: RunEffectInput) => runEffect(on, input), {
+            ...about,
+            effectId: betweenRunsId(32, 1),
+          })
+        const dying = { ...desk.dependencies, store: dyingStore(desk.store, at, when) }
+        const first = await run(dying).catch((error: unknown) => error)
+        const place = `${when} write ${at}`
+        if (at <= 3) expect(first, place).toBeInstanceOf(Error)
+        expect(await run(desk.dependencies), place).toEqual({ type: 'ran' })
+        expect(desk.asked.summaries.length, place).toBeLessThanOrEqual(2)
+        expect(await boundariesOf(desk), place).toHaveLength(1)
+        expect(await desk.told('context.compaction.completed'), place).toHaveLength(1)
+        await ask(desk.dependencies)
+        expect(desk.asked.summaries.length, place).toBeLessThanOrEqual(2)
+        expect(usersIn(desk.asked.answers[0]), place).toHaveLength(15)
       })
 })

@@ -5,13 +5,14 @@
  * Invariants:
  * - Its boundary and the end of its operation are one transaction: there is one boundary, and a summary that is committed is never
  *   asked for again (T4). An attempt that ends before that costs at most its request.
- * - It never fails a step: without a summary the context is cut all the same.
+ * - It never fails a step: without a summary the context is cut all the same, unless a message has come between two runs.
  * - It writes no message: the transcript and what is open stay as they are (AR-TC.6).
  */
 import { randomUUID } from 'node:crypto'
 
 import type { ModelAnswer } from '../../model/model-answer.js'
 import { MODEL_LIMITS } from '../../model/stream-answer.js'
+import type { EventScope } from '../../protocol/events.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import { compactionOperationId } from '../../protocol/ids.js'
@@ -31,7 +32,6 @@ import { endCharge } from '../budget/charge-request.js'
 import { compactionHooks } from '../hooks/hook-points.js'
 import { begin, commit, finish, keep, lookUp } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
-import { stepScope } from '../scope.js'
 import { stepBatch } from '../hooks/step-batch.js'
 import { completionFact, failureFact, recordFailures, stateOf } from '../turn/answer-facts.js'
 import { callCandidates } from '../turn/candidates.js'
@@ -56,29 +56,52 @@ type Outcome =
   | { readonly stage: CompactionStage; readonly summary: string | null }
   | { readonly failed: CompactionFailure; readonly summary: string | null }
 
+/** The work that a compaction is a part of. */
+interface Compacting {
+  readonly step: ModelStep
+  readonly signal: AbortSignal
+  /** Between two runs: what it is about, and whether it was given up for a message. */
+  readonly between?: BetweenRuns
+}
+
+export interface BetweenRuns {
+  /** Whether a message has come, which must not wait. */
+  isGivenUp(): boolean
+  /** Ends the work around it, in the transaction with which the compaction ends. */
+  end(tx: Writer): Promise<void>
+}
+
 /**
- * Commits the cut, with a summary if a model writes one. If another attempt has committed it, nothing is left to do.
+ * Commits the cut, with a summary if a model writes one. If another attempt has committed it, nothing is left to do. One between runs
+ * that is given up leaves the context as it is.
  * @throws `Operation.Lost` if another attempt holds it
  */
 export async function compact(
   dependencies: ActivityDependencies,
-  { step, signal }: { readonly step: ModelStep; readonly signal: AbortSignal },
+  compacting: Compacting,
   compaction: Compaction,
 ): Promise<void> {
+  const { step } = compacting
   const started = startOf(compaction)
-  const held = await beginCompaction(dependencies, step, { compaction, started })
+  const held = await beginCompaction(dependencies, compacting, { compaction, started })
   if (held === null) return
   const hooks = compactionHooks(step.hooks)
   const own = summaryStep(dependencies, step, held)
   const keeps = await hooks.before(compaction.leaves)
-  const { reply, outcome } = await summarize(dependencies, { step: own, signal }, { compaction, keeps })
-  const summary = await hooks.after(outcome.summary)
+  const summarized = await summarize(dependencies, { ...compacting, step: own }, { compaction, keeps })
+  const { reply, outcome } = summarized
+  const summary = isGivenUp(outcome) ? outcome.summary : await hooks.after(outcome.summary)
+  await step.hooks.waitForWork()
   await commitCompaction(
     dependencies,
-    { step, own },
+    { ...compacting, own },
     { compaction, started, reply, outcome: { ...outcome, summary } },
   )
   await endCharge(dependencies, own, NOTHING_FOLLOWS)
+}
+
+function isGivenUp(outcome: Outcome): boolean {
+  return 'failed' in outcome && outcome.failed === 'message_came'
 }
 
 /** The charge ends with the compaction: the request of the step is charged by itself. */
@@ -92,17 +115,18 @@ interface Started {
 /** Null: it is done. */
 async function beginCompaction(
   { store }: ActivityDependencies,
-  { input, operation, now, content }: ModelStep,
+  { step: { input, operation, now, content, scope }, between }: Compacting,
   { compaction: { boundary }, started }: Started,
 ): Promise<HeldOperation | null> {
   const { threadId, run, step, side } = input
+  const place = between === undefined ? { run, step, side } : { side }
   const key = { threadId, id: compactionOperationId(operation.id, boundary) }
   return store.write(async (tx) => {
     const found = await lookUp(tx, key)
     if (found.kind === 'answered') return null
     const { held } = await begin(tx, found, {
       kind: 'compaction',
-      place: { run, step, side, key: operation.id },
+      place: { ...place, key: operation.id },
       // A model that was asked and did not answer is asked again; each request is counted.
       onInterrupted: 'rerun',
       now,
@@ -111,12 +135,18 @@ async function beginCompaction(
     if (found.operation === null)
       await appendEvents(tx, {
         threadId,
-        events: [fact('context.compaction.started', started, stepScope(input))],
+        events: [fact('context.compaction.started', started, withoutMessage(scope))],
         now,
         movesActivity: false,
       })
     return held
   })
+}
+
+/** The events of a compaction belong to no message. */
+function withoutMessage(of: EventScope): EventScope {
+  const { messageId: _, ...scope } = of
+  return scope
 }
 
 /** The request for a summary: its answer becomes no message, and it takes no answer of a person. */
@@ -138,7 +168,7 @@ function summaryStep(dependencies: ActivityDependencies, step: ModelStep, held: 
     },
     messageId: randomUUID(),
     parentId: null,
-    scope: stepScope(input),
+    scope: withoutMessage(step.scope),
     log: new RequestLog({ plan: content.plan.digest, ...known }),
     hooks: stepBatch(dependencies, {
       ...{ input, content, ids: [], promptPath: [prompt.name] },
@@ -159,7 +189,7 @@ interface Summarized {
 
 async function summarize(
   dependencies: ActivityDependencies,
-  { step, signal }: { readonly step: ModelStep; readonly signal: AbortSignal },
+  { step, signal, between }: Compacting,
   { compaction, keeps }: { readonly compaction: Compaction; readonly keeps: string | null },
 ): Promise<Summarized> {
   const { leaves, before } = compaction
@@ -178,6 +208,7 @@ async function summarize(
   )
   // After a user's stop the context is cut, and the step ends; after a shutdown another attempt follows.
   if ('stopped' in reply) {
+    if (between?.isGivenUp() === true) return { reply, outcome: failed('message_came') }
     assertStoppedByUser()
     return { reply, outcome: failed('stopped') }
   }
@@ -198,7 +229,7 @@ interface Concluded extends Started, Summarized {}
 /** The last transaction: the boundary, the end of the operation, its cost, and its events. */
 async function commitCompaction(
   { store }: ActivityDependencies,
-  { step, own }: { readonly step: ModelStep; readonly own: ModelStep },
+  { step, own, between }: Compacting & { readonly own: ModelStep },
   concluded: Concluded,
 ): Promise<void> {
   const { reply, outcome, compaction } = concluded
@@ -211,8 +242,10 @@ async function commitCompaction(
   const { threadId } = step.input
   await commit<unknown>(store, own.operation, async (tx: Writer) => {
     await finish(tx, own.operation, { answer: outcome, detail: own.log.detail() })
-    await keep(tx, step.operation, { state: stateOf(step), detail: step.log.detail() })
-    await insertBoundary(tx, { ...boundary, detail })
+    if (between === undefined)
+      await keep(tx, step.operation, { state: stateOf(step), detail: step.log.detail() })
+    else await between.end(tx)
+    if (!isGivenUp(outcome)) await insertBoundary(tx, { ...boundary, detail })
     await recordFailures(tx, own)
     const events = [...requests, endFact(own, concluded)]
     await appendEvents(tx, { threadId, events, now: step.now, movesActivity: false })

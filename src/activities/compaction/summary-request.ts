@@ -63,6 +63,7 @@ export function summaryRequest(
       { kind: 'messages', count: compaction.leaves.length, tokens: textTokens(text) },
     ]),
     boundary: null,
+    room: null,
     hasBudgets: true,
   }
 }

@@ -277,6 +277,7 @@ function bootstrapRequest(
       { kind: 'user', count: 1, tokens: textTokens(text) },
     ]),
     boundary: null,
+    room: null,
     hasBudgets: true,
   }
 }

@@ -50,11 +50,12 @@ import { callCandidates } from './candidates.js'
 import { writeDeltas } from './deltas.js'
 import { drainAndCall, drainWithoutPlan } from './drain.js'
 import { compact } from '../compaction/compact.js'
+import { dueCompaction } from '../compaction/due-compaction.js'
 import { NO_DRAIN_HOOKS, runDrainHooks } from './drain-hooks.js'
 import { beginFrame } from './frame.js'
 import type { BegunFrame } from './frame.js'
 import { buildRequest } from './model-request.js'
-import type { Compaction, RequestParts } from './model-request.js'
+import type { BuiltRequest, Compaction, RequestParts } from './model-request.js'
 import {
   beginOperationOf,
   MISSING,
@@ -157,7 +158,7 @@ async function openFrame(dependencies: ActivityDependencies, input: CallModelInp
 }
 
 /** Resolves the variables of a prompt, removes the tools that the flags of its subagents do not allow, and adds those of its sources. */
-async function resolvePrompt(
+export async function resolvePrompt(
   dependencies: ActivityDependencies,
   input: CallModelInput,
   { content, prompt }: Pick<ModelStep, 'content' | 'prompt'>,
@@ -200,7 +201,7 @@ interface Opening extends Pick<ModelStep, 'input' | 'content' | 'prompt' | 'pare
 }
 
 /** @throws for an operation without a message: a bug of the caller */
-function openStep({ held, ...opening }: Opening): ModelStep {
+export function openStep({ held, ...opening }: Opening): ModelStep {
   const { input, content } = opening
   const { messageId, state, now } = held
   if (messageId === null) throw new Error('Expected a model operation with its message, found none.')
@@ -243,21 +244,16 @@ async function callProviders(
   const hooks = requestHooks(step.hooks, input)
   const system = await hooks.afterSystemMessage(systemText(prompt.system))
   const cutWithSummary = (compaction: Compaction) => compact(dependencies, { step, signal }, compaction)
-  const build = (model: string, cuts: number) =>
-    buildRequest({
-      store,
-      input,
-      content,
-      prompt,
-      model,
-      cuts,
-      system,
-      frameMessage,
-      hooks,
-      compact: cutWithSummary,
-    })
+  const own: { request: BuiltRequest | null } = { request: null }
+  const build = async (model: string, cuts: number) => {
+    const parts = { store, input, content, prompt, model, cuts, system, frameMessage, hooks }
+    const request = await buildRequest({ ...parts, compact: cutWithSummary })
+    if (model === prompt.model) own.request = request
+    return request
+  }
   const reply = await streamAnswer(dependencies, { step, route, build, signal })
-  const answer = await commitReply(dependencies, step, reply)
+  const operations = [...step.operations, ...dueCompaction(step, reply, own.request)]
+  const answer = await commitReply(dependencies, { ...step, operations }, reply)
   await endCharge(dependencies, step, answer)
   return countTokens(dependencies, input, answer)
 }
@@ -282,7 +278,7 @@ function missingModelFailure(model: string): FailedModel {
 }
 
 /** The text of a system prompt: its parts are joined without separators. */
-function systemText(parts: PromptContent['system']): string {
+export function systemText(parts: PromptContent['system']): string {
   return parts.map((part) => (part.type === 'text' ? part.content : '')).join('')
 }
 

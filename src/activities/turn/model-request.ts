@@ -5,20 +5,16 @@
  * (`request-settings.ts`), and the format of messages (`model/context/`).
  * The same rows always give the same bytes, and new rows only append, so that providers can cache the prefix (T12).
  */
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 
 import type { ModelContent, PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import { rowsOfTurn } from '../../model/context/answer-parts.js'
 import type { Author } from '../../model/context/answer-parts.js'
-import {
-  assemblePrompt,
-  isContinue,
-  pairToolMessages,
-  SYSTEM_NOTE,
-} from '../../model/context/assemble-prompt.js'
+import { assemblePrompt, isContinue, pairToolMessages } from '../../model/context/assemble-prompt.js'
 import { filesToInline, mediaTypeOf, shownKinds } from '../../model/context/inlined-files.js'
 import type { InlinedFile, Inlining, ReadFiles } from '../../model/context/inlined-files.js'
 import { withCacheHints, withPermittedThinking } from '../../model/context/provider-options.js'
+import { registryMessage, registryNote } from '../../model/context/registry-note.js'
 import { rowTokens, textTokens } from '../../model/context/row-tokens.js'
 import { BLANK_ROW, withoutOpenCalls } from '../../model/context/transcript-row.js'
 import type { Perspective, TranscriptRow } from '../../model/context/transcript-row.js'
@@ -33,7 +29,6 @@ import type { TranscriptMessage } from '../../store/messages/transcript.js'
 import type { Reader, Store } from '../../store/store.js'
 import { StoreError } from '../../store/store-error.js'
 import { listOpenInstances } from '../../store/threads/thread-tree.js'
-import type { OpenInstance } from '../../store/threads/thread-tree.js'
 import { microseconds } from '../scope.js'
 import { compactionOf, CONTEXT_SHARE, omissionsOf, summaryOf } from '../compaction/context-omissions.js'
 import { contextParts, rowSections } from './context-parts.js'
@@ -107,45 +102,22 @@ export interface BuiltRequest
    * request only.
    */
   readonly boundary: NewBoundary | null
+  /** What fits into the window before it is compacted; null: it is not. */
+  readonly room: { readonly rows: number; readonly tokens: number } | null
 }
 
 /** Assembles the request for one model, from a window of bounded size. */
 export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
-  const { store, input, prompt } = given
-  const instruction = outputInstruction({ ...outputOf(given), model: modelOf(given) })
-  const parts = { ...given, system: given.system + instruction }
-  const [window, note] = await store.read((db) =>
-    Promise.all([readWindow(db, input, prompt), noteOfChildren(db, parts)]),
-  )
-  const context = requestContext({ ...parts, note })
-  const before = weighRows(context, selectShownRows(parts, window))
-  const fixed =
-    context.settingsTokens +
-    tokensOf(before, [window.opening, context.frameRow]) +
-    textTokens(window.boundary?.detail.summary ?? null)
-  const compaction = compactionOf(parts, window)
-  const cut = await cutContext(store, {
-    input,
-    window,
-    perspective: context.perspective,
-    // If the tools alone fill the window, the provider must refuse the request.
-    budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
-    halvings: Math.max(0, parts.cuts - countStoredCuts(parts, window)),
-    tokensOf: (row) => before.get(row.id) ?? 0,
-    compaction,
-  })
-  const estimate = {
-    tokensBefore: context.settingsTokens + sum(before),
-    tokensAfter: fixed + tokensOf(before, cut.rows),
-  }
-  if (await compactFirst(given, boundaryOf(parts, { window, cut }, estimate), { window, cut })) {
+  const made = await cutRequest(given)
+  if (await compactFirst(given, made)) {
     const { compact: _, ...rest } = given
     return buildRequest(rest)
   }
+  const { parts, context, window, cut, before, compaction } = made
   const rows = [...(await filterRows(parts, selectShownRows(parts, cut))), ...frameRows(context)]
   const options = withPermittedThinking({
     ...context.settings,
-    prompt: await assemble(parts, context, { rows, window, cut, note }),
+    prompt: await assemble(parts, context, { rows, window, cut, note: parts.note }),
   })
   const summary = summaryOf(parts, { window, cut })
   const sized = contextParts([
@@ -169,17 +141,69 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
     shows: shownKinds(rows, context.inlining),
     ...sized,
     boundary: boundaryOf(parts, { window, cut }, tokens),
+    room:
+      compaction === null
+        ? null
+        : { rows: compaction.rows - cut.rows.length, tokens: context.mostTokens - sized.estimatedTokens },
   }
+}
+
+/** Compacts the context if the next request would do so, without a request. Returns whether it did. */
+export async function compactIfFull(given: RequestParts): Promise<boolean> {
+  return compactFirst(given, await cutRequest(given))
+}
+
+/** The rows of a request, in a window that fits. */
+interface CutRequest extends Pick<PromptParts, 'window' | 'cut'> {
+  readonly parts: NotedParts
+  readonly context: RequestContext
+  /** The tokens of each row before the cut. */
+  readonly before: ReadonlyMap<string, number>
+  /** The tokens of all that no cut leaves out. */
+  readonly fixed: number
+  readonly compaction: ReturnType<typeof compactionOf>
+}
+
+async function cutRequest(given: RequestParts): Promise<CutRequest> {
+  const { store, input, prompt } = given
+  const instruction = outputInstruction({ ...outputOf(given), model: modelOf(given) })
+  const whole = { ...given, system: given.system + instruction }
+  const [window, note] = await store.read((db) =>
+    Promise.all([readWindow(db, input, prompt), noteOfChildren(db, whole)]),
+  )
+  const parts = { ...whole, note }
+  const context = requestContext(parts)
+  const before = weighRows(context, selectShownRows(parts, window))
+  const fixed =
+    context.settingsTokens +
+    tokensOf(before, [window.opening, context.frameRow]) +
+    textTokens(window.boundary?.detail.summary ?? null)
+  const compaction = compactionOf(parts, window)
+  const cut = await cutContext(store, {
+    input,
+    window,
+    perspective: context.perspective,
+    // If the tools alone fill the window, the provider must refuse the request.
+    budget: Math.max(context.mostTokens - fixed, context.mostTokens / 8),
+    halvings: Math.max(0, parts.cuts - countStoredCuts(parts, window)),
+    tokensOf: (row) => before.get(row.id) ?? 0,
+    compaction,
+  })
+  return { parts, context, window, cut, before, fixed, compaction }
 }
 
 /** Nested steps and fallbacks compact nothing. */
 async function compactFirst(
   given: RequestParts,
-  boundary: NewBoundary | null,
-  { window, cut }: Pick<PromptParts, 'window' | 'cut'>,
+  { parts, context, window, cut, before: weighed, fixed, compaction }: CutRequest,
 ): Promise<boolean> {
+  const estimate = {
+    tokensBefore: context.settingsTokens + sum(weighed),
+    tokensAfter: fixed + tokensOf(weighed, cut.rows),
+  }
+  const boundary = boundaryOf(parts, { window, cut }, estimate)
   const isCut = boundary !== null && boundary.kind !== 'cleared'
-  if (given.compact === undefined || !isCut || compactionOf(given, window) === null) return false
+  if (given.compact === undefined || !isCut || compaction === null) return false
   const stays = new Set([...cut.rows, ...(cut.opening === null ? [] : [cut.opening])].map(({ id }) => id))
   const leaves = selectShownRows(given, window).filter(({ id }) => !stays.has(id))
   const { summary: before = null, focus = null } = window.boundary?.detail ?? {}
@@ -434,36 +458,6 @@ function frameRow(input: CallModelInput, { text, attachments }: FrameMessage): T
     attachments,
     side: input.side === 'a' ? 'b' : 'a',
   }
-}
-
-const HEADING =
-  'The subagents of this conversation, one a line. A subagent with the status completed or failed has ended its ' +
-  'last work: it is idle and accepts messages.'
-
-/**
- * The note to a parent's model about its children; null without children. It follows the history, because it changes
- * from step to step and the rows before it do not (T12). Each child is one JSON object on its own line, so that the
- * status text of a child cannot look like another line.
- */
-function registryNote(instances: readonly OpenInstance[]): string | null {
-  if (instances.length === 0) return null
-  return [HEADING, ...instances.map(instanceLine)].join('\n')
-}
-
-/** A system message in a form that every provider accepts at the end of a prompt. */
-function registryMessage(note: string): LanguageModelV4Message {
-  return { role: 'user', content: [{ type: 'text', text: SYSTEM_NOTE + note }] }
-}
-
-function instanceLine({ reference, name, title, threadName, description, status }: OpenInstance): string {
-  return JSON.stringify({
-    reference,
-    name,
-    ...(title === null ? {} : { title }),
-    ...(threadName === null ? {} : { threadName }),
-    description,
-    status,
-  })
 }
 
 /**

@@ -58,7 +58,7 @@ export type CompactionStage =
   /** There was nothing to leave out. */
   | 'nothing'
 
-/** Why messages are left out without a summary. */
+/** Why there is no summary. */
 export type CompactionFailure =
   /** No model gave an answer, or no worker has the model. */
   | 'model_failed'
@@ -70,6 +70,8 @@ export type CompactionFailure =
   | 'no_budget'
   /** A person has stopped the run meanwhile. */
   | 'stopped'
+  /** A message came while the thread was idle, and does not wait: nothing is left out, and the next step compacts. */
+  | 'message_came'
 
 /** A context is shorter. */
 export interface CompactionCompleted extends CompactionEnd {
@@ -79,7 +81,7 @@ export interface CompactionCompleted extends CompactionEnd {
   readonly summaryPreview?: string
 }
 
-/** A context is shorter, without a summary. */
+/** A context is shorter, without a summary; with the code `message_came` it stays as it is, and this is what was planned. */
 export interface CompactionFailed extends CompactionEnd {
   /** Why there is none. */
   readonly code: CompactionFailure

@@ -232,6 +232,28 @@ export async function traceOfCall(db: Reader, threadId: string, callId: string):
   return row?.traceparent ?? null
 }
 
+/** Whether a thread works, or has a message that begins a run. */
+export async function hasWork(db: Reader, threadId: string): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('number')
+    .where('thread_id', '=', threadId)
+    .where('ended_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  if (run !== undefined) return true
+  const message = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('thread_id', '=', threadId)
+    .where('position', 'is', null)
+    .where('status', '=', 'pending')
+    .where('silent', '=', 0)
+    .limit(1)
+    .executeTakeFirst()
+  return message !== undefined
+}
+
 /** The open threads with a run under way, or with a message that begins one: its row is there before the run's. */
 export async function listWorkingThreads(db: Reader): Promise<readonly string[]> {
   const rows = await db
