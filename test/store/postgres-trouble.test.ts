@@ -105,6 +105,7 @@ test('a process lives on whenever the server ends its connections', async () => 
   let told = 0
   database.watch('ended', () => void (told += 1))
   let done = false
+  let pause = 15
   const writing = Promise.all(countTo(40).map((number) => append(database, 'ended', `ended-${number}`)))
   const opening = (async () => {
     while (!done) await openPostgres(url).then((other) => other.close(), expectUnavailable)
@@ -115,8 +116,9 @@ test('a process lives on whenever the server ends its connections', async () => 
       server.url('postgres'),
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'threads'",
     )
-    // Long enough for one transaction, or none would ever end.
-    await delay(15 + Math.random() * 15)
+    // Long enough for one transaction, or none would ever end: on a busy machine one takes longer, and then longer still.
+    pause *= 1.02
+    await delay(pause + Math.random() * pause)
   }
   await working
   await expectWhole(database, 'ended', 40)
