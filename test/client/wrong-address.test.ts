@@ -59,7 +59,7 @@ test('a snapshot is the recorded one', async () => {
 })
 
 test('waiting says that the server is not there', async () => {
-  const wait = fixture.threads.get('t').waitUntilIdle({ timeout: 100 })
+  const wait = fixture.threads.get('t').waitUntilIdle({ timeout: 2_000 })
   await expect(wait).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining(address) })
 })
 

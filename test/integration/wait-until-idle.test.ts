@@ -89,7 +89,7 @@ test('E4 a wait after the death of the worker is told of it within three seconds
   await thread.waitUntilIdle()
   await worker.kill()
   // A thread with nothing to do needs no worker.
-  expect(await thread.waitUntilIdle({ timeout: '10 s' })).toMatchObject({ status: 'idle', runId: 'run_1' })
+  expect(await thread.waitUntilIdle({ timeout: '60 s' })).toMatchObject({ status: 'idle', runId: 'run_1' })
   await thread.continue()
   let began = 0
   const told: { readonly notice: ThreadNotice; readonly after: number }[] = []
