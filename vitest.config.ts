@@ -90,6 +90,8 @@ export default defineConfig({
     // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
     // of them the cores are full, and what has to happen in time comes late.
     maxWorkers: 4,
+    // Of `expect.poll`, as of `until`: the second that it has by default passes on a busy machine before anything has happened.
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

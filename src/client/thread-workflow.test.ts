@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClientContext } from './client-context.js'
-import { cancelWorkflow, describeWorkflow, fairnessKey } from './thread-workflow.js'
+import { cancelWorkflow, describeWorkflow, fairnessKey, updateWorkflow } from './thread-workflow.js'
 
 test('a short account is its own key', () => {
   expect(fairnessKey('acme')).toBe('acme')
@@ -29,18 +29,32 @@ test.each([
   expect(await describeWorkflow(contextOf(execution), 't')).toMatchObject({ state: 'open', rests })
 })
 
+test('an Update that the server refuses because the workflow task keeps failing is one that no worker took', async () => {
+  const refused = (details: string): Promise<unknown> => {
+    const error = Object.assign(new Error(details), { code: 9, details, metadata: {} })
+    const context = contextOf({}, () => Promise.reject(error))
+    return updateWorkflow(context, 't', { name: 'removeQueued', id: 'u', input: {}, patience: 1_000 })
+  }
+  const failing = 'Unable to perform workflow execution update due to Workflow Task in failed state.'
+  expect(await refused(failing)).toBe('silent')
+  await expect(refused('something else')).rejects.toMatchObject({ code: 'temporal_unavailable' })
+})
+
 /** The status is Temporal's number. */
 function executionOf(status: number, transitions = 5): object {
   return { workflowExecutionInfo: { status, stateTransitionCount: { toNumber: () => transitions } } }
 }
 
-/** A client of a server that accepts each cancellation, and describes its workflow like this. */
-function contextOf(execution: object): ClientContext {
+/** A client of a server that accepts each cancellation, answers Updates so, and describes its workflow like this. */
+function contextOf(
+  execution: object,
+  executeUpdate: () => Promise<unknown> = () => Promise.resolve(),
+): ClientContext {
   const workflowService = { describeWorkflowExecution: () => Promise.resolve(execution) }
   const context: Partial<Record<keyof ClientContext, unknown>> = {
     temporal: () => ({
       options: { namespace: 'default' },
-      workflow: { getHandle: () => ({ cancel: () => Promise.resolve({}) }) },
+      workflow: { getHandle: () => ({ cancel: () => Promise.resolve({}), executeUpdate }) },
       workflowService,
     }),
     call: (_patience: number, work: () => Promise<unknown>) => work(),

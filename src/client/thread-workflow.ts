@@ -254,7 +254,7 @@ export async function updateWorkflow(
     await context.call(patience, update)
     return 'accepted'
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return 'silent'
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isStuck(error)) return 'silent'
     if (error instanceof WorkflowNotFoundError) return 'gone'
     const refusal = error instanceof WorkflowUpdateFailedError ? readRefusal(error) : undefined
     if (refusal !== undefined) return refusal
@@ -269,6 +269,11 @@ export async function updateWorkflow(
  */
 function isSpent(error: unknown): boolean {
   return error instanceof WorkflowUpdateFailedError || grpcStatusOf(error)?.code === GRPC.internal
+}
+
+/** Whether the server refuses the Update at once because the task of the workflow keeps failing: no worker would take it. */
+function isStuck(error: unknown): boolean {
+  return /workflow task in failed state/i.test(grpcStatusOf(error)?.details ?? '')
 }
 
 function readRefusal(error: WorkflowUpdateFailedError): UpdateAnswer | undefined {

@@ -42,7 +42,7 @@ async function follow(handle: Handler, { token, onEvent, ...options }: Following
   }
   const cursors: string[] = []
   const states: StreamState[] = []
-  const patience = { first: 5, most: 20, silence: 500 }
+  const patience = { first: 5, most: 20, silence: 3_000 }
   const onState = (state: StreamState): void => void states.push(state)
   try {
     for await (const events of followEvents(open, { after: '5', onState, ...options }, patience)) {

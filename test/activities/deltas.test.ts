@@ -54,7 +54,7 @@ async function reach(store: Store): Promise<{ readonly whole: number; readonly e
 }
 
 test('a batch that the store refused comes before what follows', () => {
-  const chat = scriptedModel([{ text: WORDS, wordDelay: 2 }])
+  const chat = scriptedModel([{ text: WORDS, wordDelay: 5 }])
   return withDesk({ chat }, async (desk) => {
     const input = modelInput({ drain: drainOf(await desk.send('one')) })
     const refused = new StoreError('unavailable', 'The database is away')

@@ -5,11 +5,11 @@ import type { ThreadHandle } from '../../src/client/index.js'
 import { defineAgent, defineHook, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer } from '../../src/model/scripted-model.js'
+import type { AgentRuntimeEvent } from '../../src/views/index.js'
 import { createGate } from '../support/gate.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
 import { until } from '../support/until.js'
-import { collect } from './client-fixture.js'
 import { createWorkingFixture } from './working-fixture.js'
 import type { WorkingFixture } from './working-fixture.js'
 
@@ -154,18 +154,19 @@ test('AR-ES.9 AR-EC.7 the stream of a provider is told as requests, deltas, reas
   fixture = await createWorkingFixture({
     ...{ registry: desk, server, workflowBundle: { codePath: inject('workflowBundlePath') } },
   })
+  // Of some seconds each: a reader on a busy machine sees them before they are stored.
+  const thought = 'I should think a little. '.repeat(8)
   const thread = await start(
     ...(['stream', 'clerk'] as const),
     { error: { status: 500, message: 'x' } },
-    { reasoning: 'I should think a little. '.repeat(4), ...call('nap'), wordDelay: 60 },
-    { text: 'All of it is done now. '.repeat(4), wordDelay: 60 },
+    { reasoning: thought, ...call('nap'), wordDelay: 60 },
+    { text: 'All of it is done now. '.repeat(8), wordDelay: 60 },
   )
-  const end = new AbortController()
-  const following = collect(thread.view('ar', { signal: end.signal }))
-  await thread.waitUntilIdle()
-  await until('the last event', async () => (await thread.snapshot()).lastRun !== null)
-  end.abort()
-  const events = (await following).map(({ event }) => event)
+  const events: AgentRuntimeEvent[] = []
+  for await (const { event } of thread.view('ar')) {
+    events.push(event)
+    if (event.type === 'turn.completed') break
+  }
   const order = events
     .map(({ type }) => type)
     .filter((type) => /^(model|reasoning|tool)\.(?!catalog)/.test(type))
@@ -184,7 +185,6 @@ test('AR-ES.9 AR-EC.7 the stream of a provider is told as requests, deltas, reas
   expect(events.find(({ type }) => type === 'model.completed')?.payload).toMatchObject({
     ...{ usage: { inputTokens: 10 }, finishReason: 'tool-calls' },
   })
-  const thought = 'I should think a little. '.repeat(4)
   expect(events.filter(({ type }) => type === 'reasoning.summary')).toMatchObject([
     { payload: { summary: thought, characters: thought.length }, refs: { message: expect.any(String) } },
   ])

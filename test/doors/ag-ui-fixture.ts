@@ -1,5 +1,5 @@
 /** A server, a worker and clients of AG-UI, and what their conversation has to be. */
-import { HttpAgent, runHttpRequest, transformHttpEventStream } from '@ag-ui/client'
+import { EventType, HttpAgent, runHttpRequest, transformHttpEventStream } from '@ag-ui/client'
 import type { RunAgentInput } from '@ag-ui/client'
 import { EventSchemas } from '@ag-ui/core/schemas'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -11,7 +11,7 @@ import { createWorkingFixture } from '../client/working-fixture.js'
 import type { WorkingFixture } from '../client/working-fixture.js'
 import { startDevServer } from '../support/servers.js'
 import type { DevServer } from '../support/servers.js'
-import { agUiDesk } from './ag-ui-desk.js'
+import { agUiDesk, noteHeard } from './ag-ui-desk.js'
 
 export const KEY = 'k'.repeat(32)
 export const ACME = 'token-of-account-acme'
@@ -68,6 +68,7 @@ export function doorFixture() {
       onEvent: ({ event }) => {
         EventSchemas.parse(event)
         agent.heard.push(event as unknown as Heard)
+        if (event.type === EventType.TEXT_MESSAGE_CONTENT) noteHeard(String(event['delta']))
       },
     })
     return agent

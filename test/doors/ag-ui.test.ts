@@ -1,5 +1,6 @@
 /** The official client of AG-UI over a real server and worker. */
 import { expect, test } from 'vitest'
+import { holdNap } from './ag-ui-desk.js'
 import { doorFixture, lastOf, shownBy, tell, transcriptOf, typesOf } from './ag-ui-fixture.js'
 import type { DoorAgent } from './ag-ui-fixture.js'
 
@@ -153,7 +154,7 @@ test('a subagent begins and ends', async () => {
 
 test('a run that is stopped is cancelled, and one that fails is an error', async () => {
   const { agent, thread } = await door.start('stopped')
-  tell(agent, 'tale')
+  tell(agent, 'endless tale')
   const running = agent.runAgent()
   await expect.poll(() => typesOf(agent), { timeout: 60_000 }).toContain('TEXT_MESSAGE_CONTENT')
   await thread.stop()
@@ -186,14 +187,17 @@ test('who leaves stops nothing, and joins again without a doubled word', async (
 })
 
 test('input that comes while a run works joins it in its place', async () => {
-  const { agent } = await door.start('joined')
+  const { agent, thread } = await door.start('joined')
+  const nap = holdNap('joined')
   const other = door.agentAt('/threads/joined/ag-ui', { threadId: 'joined' })
   tell(agent, 'please nap')
   const first = agent.runAgent()
   await expect.poll(() => typesOf(agent), { timeout: 60_000 }).toContain('TOOL_CALL_END')
   tell(other, 'hello')
-  await other.runAgent()
-  await first
+  const second = other.runAgent()
+  await expect.poll(async () => (await thread.snapshot()).queue).toHaveLength(1)
+  nap.open()
+  await Promise.all([first, second])
   await expectTranscript(agent)
   await expectTranscript(other)
 })

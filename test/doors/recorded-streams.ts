@@ -4,13 +4,17 @@
  */
 import type { ThreadEvent, ThreadEventOf, ThreadHandle } from '../../src/client/index.js'
 import { cursorOf } from '../../src/client/events/follow-events.js'
+import { noteHeard } from './ag-ui-desk.js'
 
 /** Records all that a subscriber gets from now on. */
 export function recordStream(thread: ThreadHandle) {
   const end = new AbortController()
   const events: ThreadEvent[] = []
   const over = (async () => {
-    for await (const event of thread.events({ signal: end.signal })) events.push(event)
+    for await (const event of thread.events({ signal: end.signal })) {
+      events.push(event)
+      if (event.type === 'model.delta') noteHeard(event.payload.text)
+    }
   })()
   return {
     events,

@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import type { NewMessage, ThreadEvent, ThreadHandle } from '../../src/client/index.js'
 import type { doorFixture } from './ag-ui-fixture.js'
+import { holdNap } from './ag-ui-desk.js'
 import { recordStream } from './recorded-streams.js'
 
 type Door = Pick<ReturnType<typeof doorFixture>, 'start'>
@@ -46,7 +47,7 @@ async function recordDisturbed(
   const recording = recordStream(thread)
   await thread.send('please nap, and tell a tale')
   await thread.waitUntilIdle()
-  await thread.send('a tale')
+  await thread.send('an endless tale')
   await expect.poll(() => recording.events.at(-1)?.type, { timeout: 60_000, interval: 2 }).toBe('model.delta')
   await disturb(thread)
   await thread.waitUntilIdle()
@@ -58,11 +59,13 @@ export async function recordAll(door: Door, prefix: string): Promise<readonly Re
   const steered = (async () => {
     const { thread } = await door.start(`${prefix}-steered`)
     const recording = recordStream(thread)
+    const nap = holdNap(thread.threadId)
     await thread.send('please nap')
     await expect
       .poll(() => recording.events.map(({ type }) => type), { timeout: 60_000, interval: 5 })
       .toContain('tool.started')
     await thread.send('hello, too')
+    nap.open()
     await thread.waitUntilIdle()
     return { threadId: `${prefix}-steered`, events: await recording.stop() }
   })()
@@ -74,7 +77,7 @@ export async function recordAll(door: Door, prefix: string): Promise<readonly Re
       'please look please store please fail please summary, and say so',
       'hello again',
     ),
-    record(door, `${prefix}-flaky`, 'hello', 'flaky cut', 'hello again'),
+    record(door, `${prefix}-flaky`, 'hello', `flaky cut_${prefix}`, 'hello again'),
     record(door, `${prefix}-approval`, 'please refund, and say so', 'please survey'),
     record(door, `${prefix}-subagent`, 'please researcher'),
     record(door, `${prefix}-broken`, 'hello', 'broken'),

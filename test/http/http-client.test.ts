@@ -209,7 +209,7 @@ test('a token of a thread that ends in the middle of a stream is renewed, and no
       tokens += 1
       const made = await service.fetch(`/threads/${threadId}/tokens`, {
         ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
-        body: JSON.stringify({ access: 'read', seconds: 1 }),
+        body: JSON.stringify({ access: 'read', seconds: 2 }),
       })
       return ((await made.json()) as { readonly token: string }).token
     },
@@ -222,7 +222,7 @@ test('a token of a thread that ends in the middle of a stream is renewed, and no
   })()
   for (let index = 0; index < 8; index += 1) {
     await append(threadId, String(index))
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await new Promise((resolve) => setTimeout(resolve, 600))
   }
   await until('all events', () => names.length === 8)
   end.abort()

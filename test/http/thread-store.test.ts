@@ -113,7 +113,7 @@ test('with 500 cuts anywhere, each state ends with what the store has', async ()
   const records = [
     await record('store-words', ['hello', 'a tale']),
     await record('store-calls', ['please look please store please fail please summary, and say so']),
-    await record('store-flaky', ['flaky one']),
+    await record('store-flaky', ['flaky store']),
     await record('store-long', ['please long', 'huge']),
     await record('store-asks', ['please refund'], approve),
     await record('store-subagent', ['please researcher']),

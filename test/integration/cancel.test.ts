@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createThreadApp } from '../../src/server/index.js'
+import { underContention } from '../support/contention.js'
 import { marked } from '../support/marker.js'
 import { factsOf } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 /** The activity hears of it in milliseconds; the rest is for a machine that tests keep busy. */
-const ABORT_WITHIN = 1_500
+const ABORT_WITHIN = 10_000
 
 const TOKEN = 'token-of-an-operator'
 
@@ -75,21 +76,25 @@ test('KP-07.2 a message that preempts aborts the provider at once, and its run r
   const rounds = 40
   const holds = Array.from({ length: rounds }, (_, index) => fixture.model.hold(id, 'middle', index + 1))
   const thread = await fixture.create({ id, limits: {}, message: marked(`Round 0. #${id}`) })
-  const took: number[] = []
-  for (const [index, held] of holds.entries()) {
-    await held.arrived
-    const began = Date.now()
-    await thread.send({ content: marked(`Round ${index + 1}. #${id}`), deliver: 'preempt' })
-    await held.left
-    took.push(Date.now() - began)
-  }
+  const { result: took, factor } = await underContention(async () => {
+    const times: number[] = []
+    for (const [index, held] of holds.entries()) {
+      await held.arrived
+      const began = Date.now()
+      await thread.send({ content: marked(`Round ${index + 1}. #${id}`), deliver: 'preempt' })
+      await held.left
+      times.push(Date.now() - began)
+    }
+    return times
+  })
   const run = await thread.waitUntilIdle()
   expect(run).toMatchObject({ status: 'idle', reason: 'stop_on_response' })
   took.sort((one, other) => one - other)
   process.stdout.write(`preempted in ${took.join(', ')} ms\n`)
-  // The goal is 300 ms for 99 of 100 on a quiet machine (`bench stop`); one that tests keep busy gets more time for the slowest.
-  expect(took[rounds / 2]).toBeLessThan(300)
-  expect(took[rounds * 0.9]).toBeLessThan(750)
+  // The goal is 300 ms for 99 of 100 on a quiet machine (`bench stop`); one that tests keep busy gets more time for the slowest, and for
+  // all of them as much more as work takes longer there.
+  expect(took[rounds / 2]).toBeLessThan(300 * factor)
+  expect(took[rounds * 0.9]).toBeLessThan(750 * factor)
   expect(took.at(-1)).toBeLessThan(ABORT_WITHIN)
   const facts = await factsOf(thread)
   const ends = facts.flatMap((fact) => (fact.type === 'run.cancelled' ? [fact.payload.reason] : []))

@@ -196,7 +196,7 @@ test('a stop reaches Python with its heartbeat', async () => {
   const asked = Date.now()
   await thread.stop()
   expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped' })
-  expect(Date.now() - asked).toBeLessThan(5_000)
+  expect(Date.now() - asked).toBeLessThan(30_000)
   await until('Python to be told', async () =>
     (await effectsOf(thread)).some(({ did }) => did === 'cancelled'),
   )

@@ -20,8 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-/** It is heard in milliseconds; the rest is for a machine that tests keep busy. */
-const STOP_WITHIN = 1_500
+/** It is heard in milliseconds, and by a heartbeat after 24 seconds; the rest is for a machine that tests keep busy. */
+const STOP_WITHIN = 10_000
 
 test('PL-CX.6 PL-CX.7 a stop closes the connection to the provider', async () => {
   const id = 'stop-stream'

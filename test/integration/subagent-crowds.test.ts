@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { ThreadHandle, ThreadTree } from '../../src/client/index.js'
 import { LIMITS } from '../../src/protocol/limits.js'
+import { underContention } from '../support/contention.js'
 import { marked } from '../support/marker.js'
 import { factsOf } from '../support/thread-facts.js'
 import { until } from '../support/until.js'
@@ -162,7 +163,7 @@ test(
     expect(messageId).not.toBe('')
     const before = await blobs()
     expect(before.bytes).toBeGreaterThanOrEqual(LIMITS.fileBytes)
-    await idle.waitUntilIdle({ children: true })
+    const { factor } = await underContention(() => idle.waitUntilIdle({ children: true }))
     expect(await blobs()).toEqual(before)
     const result = (await wholeTranscript(idle)).find(({ role }) => role === 'tool')
     const path = result?.attachments[0]?.path ?? ''
@@ -178,7 +179,7 @@ test(
     ]
     process.stdout.write(`100 MB to a child and back: ${times.join(' ms and ')} ms\n`)
     // Writing the bytes takes longer than that; a busy machine may take some of it for a transaction.
-    for (const time of times) expect(time).toBeLessThan(1000)
+    for (const time of times) expect(time).toBeLessThan(1000 * factor)
   },
   2 * MINUTE,
 )

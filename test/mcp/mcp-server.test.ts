@@ -96,7 +96,7 @@ describe('a program', () => {
   const program = (code: string, options: object = {}) =>
     source({
       ...{ name: 'program', command: process.execPath, args: ['-e', code], tools: 'all' },
-      ...{ connectTimeout: 1_000, ...options },
+      ...options,
     } as Options)
 
   test('that does not exist is an error in seconds', async () => {
@@ -109,10 +109,10 @@ describe('a program', () => {
 
   test('that never answers is given up in time', async () => {
     const since = performance.now()
-    await expect(listOf(program('process.stdin.resume()'))).rejects.toMatchObject({
+    await expect(listOf(program('process.stdin.resume()', { connectTimeout: 1_000 }))).rejects.toMatchObject({
       ...{ category: 'transient', code: 'mcp_unreachable' },
     })
-    expect(performance.now() - since).toBeLessThan(5_000)
+    expect(performance.now() - since).toBeLessThan(9_000)
   })
 
   test('that writes why it ends is quoted', async () => {
@@ -121,7 +121,9 @@ describe('a program', () => {
   })
 
   test('that writes nonsense is given up', async () => {
-    const noisy = program('setInterval(() => console.log("{]" + "x".repeat(9999)), 1)')
+    const noisy = program('setInterval(() => console.log("{]" + "x".repeat(9999)), 1)', {
+      connectTimeout: 1_000,
+    })
     await expect(listOf(noisy)).rejects.toMatchObject({ code: 'mcp_unreachable' })
   })
 })
@@ -257,7 +259,7 @@ describe('a server over HTTP', () => {
     ).rejects.toMatchObject({
       code: 'mcp_unreachable',
     })
-    expect(performance.now() - since).toBeLessThan(5_000)
+    expect(performance.now() - since).toBeLessThan(9_000)
   })
 
   test('cannot send a caller to another host', async () => {

@@ -98,14 +98,14 @@ test('a model that falls silent in its answer is asked again', async () => {
     () => [words, 'never'],
     () => [{ ...words, delta: 'Whole.' }, FINISH],
   )
-  const { outcome, attempts } = call(model, { limits: { ...MODEL_LIMITS, stall: 20 } })
+  const { outcome, attempts } = call(model, { limits: { ...MODEL_LIMITS, stall: 1_000 } })
   await expect(outcome).resolves.toMatchObject({ answer: { text: 'Whole.' }, attempts: 2 })
   expect(attempts[1]).toMatchObject({ attempt: 1, error: { kind: 'stalled' } })
 })
 
 test('a model that falls silent is left for its fallback', async () => {
   const model = fakeStreamModel(() => [{ type: 'text-delta', id: '1', delta: 'I was' }, 'never'])
-  const { outcome } = call(model, { limits: { ...MODEL_LIMITS, stall: 20 }, hasFallback: true })
+  const { outcome } = call(model, { limits: { ...MODEL_LIMITS, stall: 500 }, hasFallback: true })
   await expect(outcome).rejects.toMatchObject({ kind: 'stalled' })
   expect(model.calls).toBe(1)
 })
@@ -122,11 +122,12 @@ test('all attempts share the time of one call', async () => {
     () => [],
     () => ['never'],
   )
-  const sleep = (): Promise<void> => sleepFor(60)
+  // Of the time of the call one second is left behind it; an attempt with a time of its own would have three.
+  const sleep = (): Promise<void> => sleepFor(2_000)
   const started = performance.now()
-  const { outcome } = call(model, { limits: { ...MODEL_LIMITS, total: 1150 }, sleep })
+  const { outcome } = call(model, { limits: { ...MODEL_LIMITS, total: 3_000 }, sleep })
   await expect(outcome).rejects.toMatchObject({ kind: 'stalled' })
-  expect(performance.now() - started).toBeLessThan(1200)
+  expect(performance.now() - started).toBeLessThan(4_900)
   expect(model.calls).toBe(2)
 })
 

@@ -189,14 +189,14 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model: createModel }) => {
 
   test('silence in the midst of an answer is a stalled attempt', async () => {
     mock.reply({ text: 'I was about to', ending: 'silent' })
-    const call = streamAnswer(request({ stall: 150 }))
+    const call = streamAnswer(request({ stall: 1_000 }))
     await expect(call).rejects.toMatchObject({ kind: 'stalled' })
     expect(deltas).not.toEqual([])
   })
 
   test('an answer that falls silent is asked for again', async () => {
     mock.reply({ text: 'The refund is', ending: 'silent' }, { text: 'The refund is 80 euros.' })
-    const { answer, attempts: count } = await callWithRetries(request({ stall: 150 }))
+    const { answer, attempts: count } = await callWithRetries(request({ stall: 1_000 }))
     expect([answer.text, count]).toEqual(['The refund is 80 euros.', 2])
     expect(attempts[1]).toMatchObject({ attempt: 1, error: { kind: 'stalled' } })
   })
@@ -263,7 +263,7 @@ describe.each(REAL_PROVIDERS)('$name', ({ name, model: createModel }) => {
     })
     const started = performance.now()
     await expect(mock.requests.at(-1)?.closed).resolves.toBe('left')
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 
   test('an abort before the first chunk reaches the provider', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { until } from '../support/until.js'
-import { median, underContention } from './contention.js'
+import { median, underContention } from '../support/contention.js'
 import { tale } from './page-desk.js'
 import { answerWith, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'
@@ -20,15 +20,15 @@ async function stored(id: string): Promise<readonly (string | null)[]> {
 
 test('a first message begins a thread, and its answer streams', async () => {
   const page = await place.open('#/new')
-  await page.getByLabel('First message').fill('tell 40')
+  await page.getByLabel('First message').fill('tell 200')
   await page.getByRole('radio', { name: /^Desk/ }).check()
   await page.getByRole('button', { name: 'Start' }).click()
   // Text that is not whole yet.
   const draft = page.locator('.message.streaming > .prose', { hasText: 'word5' })
   await draft.waitFor()
-  expect(await draft.innerText()).not.toContain('word40')
-  expect(await answerWith(page, 'word40')).toBe(tale(40))
-  await page.getByRole('navigation').getByText('tell 40').waitFor()
+  expect(await draft.innerText()).not.toContain('word200')
+  expect(await answerWith(page, 'word200')).toBe(tale(200))
+  await page.getByRole('navigation').getByText('tell 200').waitFor()
 })
 
 /** Milliseconds from the model to the page, of each word that was seen. */
@@ -63,26 +63,26 @@ test('half of the words are on the page within 20 ms; on a busy machine within a
 
 test('a reload in the middle of an answer shows all of it once', async () => {
   const page = await place.openThread('reloaded')
-  await say(page, 'tell 60')
+  await say(page, 'tell 200')
   await page.locator('.message.streaming', { hasText: 'word8' }).waitFor()
   await page.reload()
-  expect(await answerWith(page, 'word60')).toBe(tale(60))
+  expect(await answerWith(page, 'word200')).toBe(tale(200))
   expect(await page.locator('.message').count()).toBe(2)
 })
 
 test('kill -9 of the worker while text streams: it completes without a doubled word', async () => {
   const page = await place.openThread('killed')
-  await say(page, 'tell 80')
+  await say(page, 'tell 200')
   await page.locator('.message.streaming', { hasText: 'word10' }).waitFor()
   await place.killWorker()
-  expect(await answerWith(page, 'word80')).toBe(tale(80))
+  expect(await answerWith(page, 'word200')).toBe(tale(200))
   expect(await page.locator('.message').count()).toBe(2)
-  expect(await stored('killed')).toEqual(['tell 80', tale(80)])
+  expect(await stored('killed')).toEqual(['tell 200', tale(200)])
 })
 
 test('a restart of the server in the middle of an answer loses and doubles nothing', async () => {
   const page = await place.openThread('restarted')
-  await say(page, 'tell 60')
+  await say(page, 'tell 200')
   await page.locator('.message.streaming', { hasText: 'word8' }).waitFor()
   await place.stopServer()
   await page.getByText('reconnecting…').waitFor()
@@ -90,10 +90,10 @@ test('a restart of the server in the middle of an answer loses and doubles nothi
   await say(page, 'tell 3')
   await page.locator('.outgoing[data-state=waiting]').waitFor()
   await place.startServer()
-  expect(await answerWith(page, 'word60')).toBe(tale(60))
+  expect(await answerWith(page, 'word200')).toBe(tale(200))
   await page.locator('.message.assistant', { hasText: /^Agent\s*word1 word2 word3\s*Again$/ }).waitFor()
   expect(await page.locator('.outgoing').count()).toBe(0)
-  expect(await stored('restarted')).toEqual(['tell 60', tale(60), 'tell 3', tale(3)])
+  expect(await stored('restarted')).toEqual(['tell 200', tale(200), 'tell 3', tale(3)])
 })
 
 test('a message whose answer is lost is sent again, and is there once', async () => {

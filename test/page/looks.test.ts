@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openStore } from '../../src/store/open-store.js'
 import { until } from '../support/until.js'
-import { median, underContention } from './contention.js'
+import { median, underContention } from '../support/contention.js'
 import { HOSTILE } from './hostile.js'
 import { answerWith, keepScreenshot, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
 import type { Place } from './place.js'

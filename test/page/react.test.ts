@@ -104,12 +104,12 @@ test('a person asks, two tabs allow a call, and the second one reads that it is 
 
 test('what is sent is there at once, and a reload in mid-answer shows all of it once', async () => {
   const page = await open('react-reloads')
-  await say(page, 'tell 60')
-  await page.locator('p.user', { hasText: 'tell 60' }).waitFor()
+  await say(page, 'tell 200')
+  await page.locator('p.user', { hasText: 'tell 200' }).waitFor()
   await page.locator('p[data-state=streaming]', { hasText: 'word8' }).waitFor()
   await page.reload()
-  await page.locator('p.assistant[data-state=stored]', { hasText: 'word60' }).waitFor()
-  await expectTranscript(page, 'react-reloads', ['tell 60', tale(60)])
+  await page.locator('p.assistant[data-state=stored]', { hasText: 'word200' }).waitFor()
+  await expectTranscript(page, 'react-reloads', ['tell 200', tale(200)])
 })
 
 test('a stop ends the answer', async () => {
@@ -124,7 +124,7 @@ test('a stop ends the answer', async () => {
 
 test('after kill -9 of the worker and the loss of the server in mid-answer, nothing is lost or doubled', async () => {
   const page = await open('react-killed')
-  await say(page, 'tell 80')
+  await say(page, 'tell 200')
   await page.getByText('word5').waitFor()
   await worker.kill()
   if ('closeAllConnections' in server) server.closeAllConnections()
@@ -137,5 +137,5 @@ test('after kill -9 of the worker and the loss of the server in mid-answer, noth
   worker = await fixture.startWorker()
   // Stored: what streams of the first answer is the same text for a moment.
   await page.locator('p.assistant[data-state=stored]', { hasText: new RegExp(`^${tale(3)}$`) }).waitFor()
-  await expectTranscript(page, 'react-killed', ['tell 80', tale(80), 'tell 3', tale(3)])
+  await expectTranscript(page, 'react-killed', ['tell 200', tale(200), 'tell 3', tale(3)])
 })

@@ -129,10 +129,10 @@ test('a person asks, allows a call, and reads what came of it', async () => {
 
 test('a reload in the middle of an answer goes on with it', async () => {
   const page = await open('chat-reloads')
-  await say(page, 'tell 80')
+  await say(page, 'tell 200')
   await seesBeginning(page, 'chat-reloads')
   await page.reload()
-  await page.getByText(tale(80), { exact: true }).waitFor()
+  await page.getByText(tale(200), { exact: true }).waitFor()
   await expectTranscript(page, 'chat-reloads')
 })
 
@@ -148,7 +148,7 @@ test('a stop ends the answer', async () => {
 
 test('after kill -9 of the worker and the loss of the server in mid-answer, nothing is lost or doubled', async () => {
   const page = await open('chat-killed')
-  await say(page, 'tell 80')
+  await say(page, 'tell 200')
   await seesBeginning(page, 'chat-killed')
   await worker.kill()
   if ('closeAllConnections' in server) server.closeAllConnections()
@@ -161,8 +161,8 @@ test('after kill -9 of the worker and the loss of the server in mid-answer, noth
     async () => (await fixture.threads.get('chat-killed').snapshot()).lastRun !== null,
   )
   await page.evaluate('void window.chat.resumeStream()')
-  await page.getByText(tale(80), { exact: true }).waitFor()
+  await page.getByText(tale(200), { exact: true }).waitFor()
   await expectTranscript(page, 'chat-killed')
   const { messages } = await fixture.threads.get('chat-killed').messages()
-  expect(messages.map(({ content }) => content)).toEqual(['tell 80', tale(80)])
+  expect(messages.map(({ content }) => content)).toEqual(['tell 200', tale(200)])
 })

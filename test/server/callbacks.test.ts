@@ -76,7 +76,7 @@ test('KP-02.2 a message that is posted with a callback is answered later by one 
   expect(posted).toEqual(JSON.parse(JSON.stringify(read)))
   expect(posted.reply.content).toBe('Heard: My tent leaks.')
   expect(receiver.posted[0]?.isSignedBy(secret)).toBe(true)
-  await until('its callback to be gone', async () => (await callbacks()) === 0, 5_000)
+  await until('its callback to be gone', async () => (await callbacks()) === 0)
   // A later message has none, and nothing comes again.
   await post(path, { content: 'And the pole is bent.' })
   await env.threads.get(thread.threadId).waitUntilIdle()

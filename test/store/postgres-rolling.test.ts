@@ -50,15 +50,15 @@ afterEach(async () => {
 test('a process works on while the schema goes one version further', async () => {
   const store = await open()
   await makeThread(store, 't')
-  const workers = ['a', 'b'].map((name) => runProcess('append', place(), name, '150'))
+  const workers = ['a', 'b'].map((name) => runProcess('append', place(), name, '400'))
   await until('the processes to write', async () => (await count(store)) > 20)
   await migrateFurther(1)
   const then = await count(store)
-  expect(then).toBeLessThan(300)
+  expect(then).toBeLessThan(800)
   await Promise.all(workers.map((worker) => worker.ended()))
   const transcript = await store.read((db) => readTranscript(db, 't'))
   expect(transcript.map(({ position }) => position)).toEqual(
-    Array.from({ length: 300 }, (_, index) => index + 1),
+    Array.from({ length: 800 }, (_, index) => index + 1),
   )
 })
 

@@ -89,7 +89,7 @@ test('who watches sees each of a hundred foreign commits', async () => {
   }
   const end = store.watch('t', () => void look())
   await Promise.all(['a', 'b'].map((name) => start('append', name, '50').ended()))
-  await until('to see all events', () => seen.size === 200, 1_000)
+  await until('to see all events', () => seen.size === 200)
   end()
 })
 
@@ -109,10 +109,10 @@ test('a kill in the middle of a transaction leaves nothing half', async () => {
   })
 })
 
-test('a lock held for 3 s never stops the event loop', async () => {
+test('a lock held for 6 s never stops the event loop', async () => {
   const store = await open()
   await makeThread(store, 't')
-  const child = start('hold', '3000')
+  const child = start('hold', '6000')
   await child.said('holding')
   const delays = monitorEventLoopDelay({ resolution: 5 })
   delays.enable()
@@ -120,14 +120,14 @@ test('a lock held for 3 s never stops the event loop', async () => {
   const writes = countTo(20).map((n) => store.write((tx) => updateThread(tx, 't', { title: String(n) })))
   // Reads go on meanwhile, and see what was committed before.
   expect((await store.read((db) => findThread(db, 't')))?.title).toBeNull()
-  expect(performance.now() - since).toBeLessThan(1000)
+  expect(performance.now() - since).toBeLessThan(3_000)
   await Promise.all(writes)
   const waited = performance.now() - since
   delays.disable()
-  expect(waited).toBeGreaterThan(2000)
-  expect(waited).toBeLessThan(6000)
+  expect(waited).toBeGreaterThan(3_500)
+  expect(waited).toBeLessThan(30_000)
   // A write that waits inside SQLite stops it until the lock is gone; a busy machine alone, for a tenth of a second.
-  expect(delays.max / 1e6).toBeLessThan(1000)
+  expect(delays.max / 1e6).toBeLessThan(3_000)
   expect((await store.read((db) => findThread(db, 't')))?.title).toBe('20')
 })
 

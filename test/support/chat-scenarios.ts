@@ -92,7 +92,11 @@ export const chatDesk = registry({
 
 const call = (name: string, args: object = { order: 'A-17' }) => ({ name, args })
 const done: ScriptedAnswer = { text: 'All of it is done now.', reasoning: 'Nothing is left to do.' }
-const slow: ScriptedAnswer = { text: 'one two three four five six seven eight nine ten', wordDelay: 60 }
+/** Of a few seconds: who acts in the middle of it is not too late on a busy machine, where that takes a second. */
+const slow: ScriptedAnswer = {
+  text: Array.from({ length: 60 }, (_, index) => `word${index + 1}`).join(' '),
+  wordDelay: 60,
+}
 
 /** What the voice says in each conversation, by the prompt. */
 const SAYS: Readonly<Record<string, Readonly<Record<string, readonly ScriptedAnswer[]>>>> = {

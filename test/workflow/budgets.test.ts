@@ -27,7 +27,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
     [{ maxToolCalls: 1 }, { requests: 2, looks: 1 }],
     [{ maxOutputTokens: 26 }, { requests: 3, looks: 3 }],
     [{ maxInputTokens: 1_000 }, { requests: 2, looks: 2 }],
-    [{ maxRuntimeSeconds: 1 }, { requests: 1, looks: 1 }],
+    [{ maxRuntimeSeconds: 5 }, { requests: 1, looks: 1 }],
   ]
 
   test.each(ends)(
@@ -43,7 +43,7 @@ threeModes({ registry: budgetDesk, models, tools }, (mode) => {
         },
         look: async () => {
           looks += 1
-          if (run.maxRuntimeSeconds !== undefined) await delay(1_200)
+          if (run.maxRuntimeSeconds !== undefined) await delay(5_200)
           return { status: 'success', result: marked('Seen') }
         },
         budgets: { run },

@@ -265,7 +265,8 @@ threeRuns(
         message: null,
         chat: [
           { error: { status: 503, message: marked('No') } },
-          { text: marked('Hi there, I am back'), wordDelay: 100 },
+          // Of seconds: text that is stored before it was read is not among the events.
+          { text: marked('Hi there, I am back. '.repeat(6)), wordDelay: 100 },
         ],
       })
       const types = new Set<string>()

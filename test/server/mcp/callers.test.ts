@@ -215,7 +215,7 @@ test('calls in parallel do not mix', async () => {
 
 test('a client that leaves stops nothing', async () => {
   const user = await desk.connect()
-  const { id } = await user.call('start_desk', { message: 'tell 60' })
+  const { id } = await user.call('start_desk', { message: 'tell 200' })
   const leaving = new AbortController()
   const read = user.client.callTool({ name: 'agent_get', arguments: { id } }, { signal: leaving.signal })
   setTimeout(() => leaving.abort(), 200)

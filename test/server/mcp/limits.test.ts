@@ -34,7 +34,7 @@ test('a stream of announcements is acknowledged, and ends: nothing is announced'
   )
   expect(response.status).toBe(200)
   expect(await response.text()).toContain('notifications/subscriptions/acknowledged')
-  expect(Date.now() - began).toBeLessThan(5_000)
+  expect(Date.now() - began).toBeLessThan(30_000)
 })
 
 test('without Temporal a start is kept, is told of in one sentence, and is logged as a failure', async () => {
