@@ -104,7 +104,8 @@ async function bundle(entries: readonly string[]): Promise<void> {
 function input(entries: readonly string[]): InputOptions {
   return {
     input: Object.fromEntries(entries.map((name) => [name, join(SOURCE, `${name}.ts`)])),
-    platform: 'node',
+    // The runtime of 'node' imports `node:module`, and the doors for browsers share it.
+    platform: 'neutral',
     external: (id) => !/^[./]/.test(id) && id !== INSIDE,
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     transform: { target: 'es2023' },

@@ -46,6 +46,8 @@ export class EgressError extends Error {
 /** The length of a URL, in characters: what proxies and servers accept. */
 const LONGEST_URL = 2_000
 
+const ALLOWED_BY = '(egress.allow of a client, allow of an HTTP tool, EVERTHREAD_EGRESS_ALLOW)'
+
 /**
  * Checks a URL before anything is resolved: https, or http to an exception; no user and password in it; a host that may be
  * reached, if it is an address. The names of hosts are checked when the request is made, each time.
@@ -64,7 +66,10 @@ export function checkUrl(text: string, exceptions: EgressExceptions = NO_EXCEPTI
     exceptions.hosts.has(host) ||
     (address && exceptions.networks.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4'))
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isException))
-    throw new EgressError('url', `Expected an https URL, got one of "${url.protocol.slice(0, -1)}".`)
+    throw new EgressError(
+      'url',
+      `Expected an https URL, got one of "${url.protocol.slice(0, -1)}": http goes to hosts that the operator allows ${ALLOWED_BY}.`,
+    )
   if (url.username !== '' || url.password !== '')
     throw new EgressError('url', 'Expected a URL without a user and password, got one that has them.')
   if (address && !isException && !isReachable(host, exceptions)) throw unreachable(host)
@@ -92,7 +97,7 @@ function unreachable(host: string): EgressError {
   return new EgressError(
     'address',
     `Expected "${host}" to be on the public internet, got an address of a private or special network: name another host, ` +
-      'or let the operator allow it (egress.allow of a client, allow of an HTTP tool, EVERTHREAD_EGRESS_ALLOW).',
+      `or let the operator allow it ${ALLOWED_BY}.`,
   )
 }
 

@@ -75,6 +75,9 @@ const postToWarehouse = async (asking: { question: string; threadId: string; req
     'service.ts': { before: 'const askSomebody = async (_shown: unknown): Promise<boolean> => true' },
   },
   limits: { 'agents.ts': { before: SUPPORT } },
+  'tool-progress': {
+    'imports.ts': { before: 'const importHour = async (hour: number): Promise<number> => hour' },
+  },
   'asking-people': {
     'agents.ts': {
       before: REFUND,

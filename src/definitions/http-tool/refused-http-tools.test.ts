@@ -8,7 +8,11 @@ const text = z.string()
 
 test.each<[string, object, string]>([
   ['no URL', { url: 'example.com' }, 'expected an https URL, got "example.com"'],
-  ['http', { url: 'http://example.com/' }, 'Expected an https URL, got one of "http".'],
+  [
+    'http',
+    { url: 'http://example.com/' },
+    'got one of "http": http goes to hosts that the operator allows (egress.allow',
+  ],
   [
     'a private address',
     { url: 'https://10.1.2.3/', allow: [] },

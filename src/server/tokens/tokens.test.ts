@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { ConfigError } from '../../protocol/errors.js'
+import { ProblemError } from '../error-response.js'
 import type { ServerEnv } from '../server-context.js'
 import { authenticateCallers } from './tokens.js'
 import type { Authentication } from './tokens.js'
@@ -42,6 +43,23 @@ test.each([undefined, 'Bearer another-token-of-16', SECRET, `Basic ${SECRET}`])(
 
 test('a rule that answers null refuses with 401', async () => {
   expect(await callerOf({ authenticate: async () => null })).toMatchObject({ status: 401 })
+})
+
+test.each<[what: string, status: number, method: string, headers: Record<string, string>]>([
+  ['a page of another site', 403, 'POST', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+  ['a page of a neighbour', 403, 'DELETE', { 'sec-fetch-site': 'same-site', origin: 'https://a.example' }],
+  ['its own page', 200, 'POST', { 'sec-fetch-site': 'same-origin', origin: 'https://b.example' }],
+  ['a page that may call', 200, 'POST', { 'sec-fetch-site': 'cross-site', origin: 'https://shop.example' }],
+  ['a page with a token', 200, 'POST', { 'sec-fetch-site': 'cross-site', authorization: 'Bearer x' }],
+  ['a link elsewhere', 200, 'GET', { 'sec-fetch-site': 'cross-site' }],
+  ['a program', 200, 'POST', {}],
+])('with a cookie, %s gets %i', async (_what, status, method, headers) => {
+  const app = new Hono<ServerEnv>()
+  const authenticate = async () => ({ account: 'a' })
+  app.use(authenticateCallers({ authenticate, origins: ['https://shop.example'] }))
+  app.all('/', (context) => context.text('done'))
+  app.onError((error, { body }) => body(null, error instanceof ProblemError ? error.status : 500))
+  expect((await app.request('/', { method, headers })).status).toBe(status)
 })
 
 test.each([{}, { account: '' }, { account: undefined }, { account: 7 }])(

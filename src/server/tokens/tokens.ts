@@ -4,7 +4,7 @@ import { rolesProblem } from '../../policy/approval.js'
 import type { Caller as PolicyCaller } from '../../policy/approval.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { unauthorizedError } from '../error-response.js'
+import { ProblemError, unauthorizedError } from '../error-response.js'
 import type { Caller, ServerEnv } from '../server-context.js'
 import { createThreadTokenFinder } from './thread-tokens.js'
 import type { ThreadTokenOptions } from './thread-tokens.js'
@@ -104,7 +104,7 @@ export function bearerToken(authorization: string | null | undefined): string | 
 export interface Authentication {
   readonly tokens?: readonly Token[]
   /**
-   * Checks a request by your own rules; null refuses it. `account: null` makes the caller an operator, who may see the threads
+   * Checks a request by your own rules, also by a cookie; null refuses it. `account: null` makes the caller an operator, who may see the threads
    * of all accounts. `user` and `roles` say who answers approvals.
    */
   readonly authenticate?: (request: Request) => Promise<PolicyCaller | null>
@@ -115,12 +115,16 @@ export interface Authentication {
   readonly threadTokens?: ThreadTokenOptions
 }
 
-/** Refuses unknown callers with 401, and keeps known ones with their request. @throws ConfigError */
+/**
+ * Refuses unknown callers with 401, and commands that a page of another site sends with a cookie with 403; keeps known callers with
+ * their request. `origins` are those of pages that may call. @throws ConfigError
+ */
 export function authenticateCallers({
   tokens,
   authenticate,
   threadTokens,
-}: Authentication): MiddlewareHandler<ServerEnv> {
+  origins = [],
+}: Authentication & { readonly origins?: readonly string[] }): MiddlewareHandler<ServerEnv> {
   if ((tokens === undefined) === (authenticate === undefined))
     throw new ConfigError(['Expected one of "tokens" and "authenticate", got both or neither.'])
   const plain = authenticate === undefined ? findByToken(tokens ?? []) : findByRule(authenticate)
@@ -128,9 +132,25 @@ export function authenticateCallers({
   return async (context, next) => {
     const caller = await find(context.req.raw)
     if (caller === null) throw unauthorizedError()
+    refuseOtherSites(context.req.raw, origins)
     context.set('caller', caller)
     await next()
   }
+}
+
+/**
+ * A browser sends cookies with whatever a page of another site posts, and needs no leave for a command without a body. Such a page can
+ * send no `Authorization`, and programs no `Sec-Fetch-Site`.
+ */
+function refuseOtherSites({ method, headers }: Request, origins: readonly string[]): void {
+  const site = headers.get('sec-fetch-site') ?? 'none'
+  if (['GET', 'HEAD', 'OPTIONS'].includes(method) || ['none', 'same-origin'].includes(site)) return
+  if (headers.has('authorization') || origins.includes(headers.get('origin') ?? '')) return
+  throw new ProblemError(
+    403,
+    'forbidden',
+    'Expected a command of a page of this origin, or of one that "origins" of this server names, got one of another page.',
+  )
 }
 
 type Find = (request: Request) => Promise<Caller | null>
