@@ -47,6 +47,9 @@ function answerTo(prompt: LanguageModelV4CallOptions['prompt']): Answer {
     }
   const count = (asked.get(text) ?? 0) + 1
   asked.set(text, count)
+  if (text.includes('waver') && count < 2)
+    return { text: 'Let me', calls: [{ tool: 'refund', input: { order: 'A-1', euros: 4 } }], breaks: true }
+  if (text.includes('waver')) return { text: 'I look.', calls: [{ tool: 'look', input: { order: 'A-17' } }] }
   if (text.includes('flaky') && count < 3)
     return { reasoning: `Attempt ${count} thinks`, text: `Attempt ${count} says half of`, breaks: true }
   if (text.includes('broken')) throw new APICallError({ ...BROKEN, isRetryable: false })
@@ -81,20 +84,35 @@ async function* partsOf({ reasoning, text, calls = [], breaks }: Answer): AsyncG
     }
     if (breaks !== true || kind === 'reasoning') yield { type: `${kind}-end`, id: kind }
   }
+  for (const [index, call] of calls.entries()) yield* partsOfCall(`call-${index}`, call, breaks)
   if (breaks === true) {
-    await delay(60)
+    await delay(160)
     throw new APICallError({ ...BROKEN, statusCode: 503, isRetryable: true })
   }
-  for (const [index, { tool, input }] of calls.entries())
-    yield {
-      ...{ type: 'tool-call', toolCallId: `call-${index}`, toolName: tool, input: JSON.stringify(input) },
-    }
   const usage = {
     inputTokens: { total: 12, noCache: 10, cacheRead: 2, cacheWrite: undefined },
     outputTokens: { total: 8, text: 8, reasoning: undefined },
   }
   const reason = calls.length === 0 ? 'stop' : 'tool-calls'
   yield { ...FINISH, finishReason: { unified: reason, raw: reason }, usage } as Part
+}
+
+/** Its arguments come in pieces, slowly enough to be seen; of an answer that breaks off the first half. */
+async function* partsOfCall(
+  id: string,
+  { tool: toolName, input }: NonNullable<Answer['calls']>[number],
+  breaks: true | undefined,
+): AsyncGenerator<Part> {
+  const text = JSON.stringify(input)
+  const pieces = text.match(/.{1,6}/g) ?? []
+  yield { type: 'tool-input-start', id, toolName }
+  for (const delta of breaks === true ? pieces.slice(0, pieces.length / 2) : pieces) {
+    yield { type: 'tool-input-delta', id, delta }
+    await delay(60)
+  }
+  if (breaks === true) return
+  yield { type: 'tool-input-end', id }
+  yield { type: 'tool-call', toolCallId: id, toolName, input: text }
 }
 
 const model = {
@@ -173,7 +191,14 @@ export const agUiDesk = registry({
       args: z.object({ order: z.string(), euros: z.number().max(100) }),
       execute: (_state, { euros }) => ({ status: 'success', result: `${euros} euros are refunded.` }),
     }),
-    survey: defineTool({ description: 'Asks the person', execute: () => ({ status: 'pending', form }) }),
+    survey: defineTool({
+      description: 'Asks the person',
+      async execute(_state, _args, call) {
+        call.output('It asks.')
+        await delay(60)
+        return { status: 'pending', form }
+      },
+    }),
     store: defineTool({
       description: 'Writes a file',
       execute: async (state) => {
@@ -184,7 +209,9 @@ export const agUiDesk = registry({
     }),
     fail: defineTool({
       description: 'Fails',
-      execute: () => {
+      async execute(_state, _args, call) {
+        call.output('It tries.')
+        await delay(60)
         throw new Error('It is closed.')
       },
     }),
@@ -194,7 +221,14 @@ export const agUiDesk = registry({
     }),
     nap: defineTool({
       description: 'Takes a while',
-      execute: () => delay(800, { status: 'success', result: 'Awake.' } as const),
+      async execute(_state, _args, call) {
+        for (let done = 0; done < 5; done += 1) {
+          call.progress({ progress: done, total: 5, message: 'Sleeps' })
+          call.output(`ä€😀 ${done}\n`)
+          await delay(160)
+        }
+        return { status: 'success', result: 'Awake.' }
+      },
     }),
   },
 })

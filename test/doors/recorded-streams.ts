@@ -57,7 +57,7 @@ function takesAway({ about, attempt }: LiveAt, event: ThreadEvent): boolean {
 }
 
 /** What is live once these events are over: each text as a whole, of the last attempt. */
-function liveAfter(events: readonly ThreadEvent[]): LiveAt | null {
+export function liveAfter(events: readonly ThreadEvent[]): LiveAt | null {
   let live: LiveAt | null = null
   for (const event of events) {
     if (!isLive(event)) {
