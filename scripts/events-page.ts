@@ -119,6 +119,11 @@ export function eventsPage(): string {
       'Text while a model streams it. A delta is not in the log, so it has no `sequence`; `message.created` with the same `messageId` replaces it. ' +
         live.comment('DeltaPayload'),
       list(live.fields('DeltaPayload')),
+      '## `tool.args`, before a call is stored',
+      'Arguments of a call while the model writes them, with the `messageId` and the `toolCallId` that they have once the answer is stored. It is not in the log; ' +
+        '`message.created` with the same `messageId` replaces it, and has the last word. Of all calls of one request at most 65,536 characters are told. The payload is that of a delta, ' +
+        'with the offset in the arguments of the call, and: ',
+      list(live.fields('ArgsPayload')),
       '## `tool.output` and `tool.progress`',
       'What a tool reports while its call runs, with the `toolCallId`. It is not in the log; `tool.result` of the call, or `action.required`, replaces it. ' +
         'The payload of `tool.output` is that of a delta. That of `tool.progress`: ' +

@@ -74,13 +74,14 @@ export function eventsSchema(): JsonSchema {
   const { sequence: _sequence, eventId: _eventId, ...ofDelta } = envelope.properties
   const required = envelope.required.filter((name) => Object.hasOwn(ofDelta, name))
   const live = [
-    ['model.delta', 'messageId', 'DeltaPayload'],
-    ['reasoning.delta', 'messageId', 'DeltaPayload'],
-    ['tool.output', 'toolCallId', 'DeltaPayload'],
-    ['tool.progress', 'toolCallId', 'ProgressPayload'],
+    ['model.delta', ['messageId'], 'DeltaPayload'],
+    ['reasoning.delta', ['messageId'], 'DeltaPayload'],
+    ['tool.args', ['messageId', 'toolCallId'], 'ArgsPayload'],
+    ['tool.output', ['toolCallId'], 'DeltaPayload'],
+    ['tool.progress', ['toolCallId'], 'ProgressPayload'],
   ] as const
   const deltas = live.map(([type, about, payload]) => {
-    const delta = { ...envelope, properties: ofDelta, required: [...required, about] }
+    const delta = { ...envelope, properties: ofDelta, required: [...required, ...about] }
     return [type, eventOf(delta, type, named(payload))] as const
   })
   return {

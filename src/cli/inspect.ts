@@ -110,9 +110,12 @@ function lineOf({ threadId, agent, status, closedAt, entry }: ThreadTree): strin
   return `${threadId} ${entry?.name ?? agent}${named}: ${state}`
 }
 
+/** Text that streams, whose message replaces it, and phases. */
+const HIDDEN: ReadonlySet<string> = new Set(['model.delta', 'reasoning.delta', 'tool.args', 'step.phase'])
+
 /** Shows an event as a line, with the lines of the error that it names. Streaming text is left out: its message replaces it. */
 function showEvent(terminal: Terminal, event: ThreadEvent, words: readonly string[] = []): void {
-  if (event.type === 'model.delta' || event.type === 'reasoning.delta' || event.type === 'step.phase') return
+  if (HIDDEN.has(event.type)) return
   const time = event.timestamp.slice(11, 19)
   if (event.type === 'message.created' && event.payload.message !== null) {
     const [first = '', ...rest] = messageLines(event.payload.message)

@@ -80,3 +80,31 @@ test('messages that wait come last, in the order in which they were sent', () =>
   const waiting = [row(null, { id: 'b', created_at: 8 }), row(null, { id: 'a', created_at: 7 })]
   expect(openTranscript([...waiting, row(3)], false).messages.map(({ id }) => id)).toEqual(['m3', 'a', 'b'])
 })
+
+test('C3 arguments that a model writes are in the draft, by their calls, until the message is stored', () => {
+  const args = (toolCallId: string, text: string, offset: number, attempt = 1): ThreadEvent =>
+    event({
+      ...{ type: 'tool.args', messageId: 'm9', toolCallId },
+      payload: { attempt, offset, text, name: `tool of ${toolCallId}` },
+    })
+  const begun = [
+    delta('I do.', 0),
+    args('c1', '{"a"', 0),
+    args('c1', '"a":1}', 1),
+    args('c2', '{', 0),
+  ].reduce(applyToTranscript, EMPTY_TRANSCRIPT)
+  expect(begun.drafts).toMatchObject([
+    {
+      ...{ messageId: 'm9', text: 'I do.' },
+      calls: [
+        { id: 'c1', name: 'tool of c1', arguments: '{"a":1}' },
+        { id: 'c2', arguments: '{' },
+      ],
+    },
+  ])
+  expect(applyToTranscript(begun, args('c1', '{"a"', 0))).toBe(begun)
+  expect(applyToTranscript(begun, args('c1', '[', 0, 2)).drafts).toMatchObject([
+    { attempt: 2, text: '', calls: [{ id: 'c1', arguments: '[' }] },
+  ])
+  expect(applyToTranscript(begun, created(row(9, { id: 'm9' }))).drafts).toEqual([])
+})

@@ -14,6 +14,17 @@ export interface Draft {
   readonly attempt: number
   readonly text: string
   readonly reasoning: string
+  /** Calls whose arguments the model has begun to write, in their order. */
+  readonly calls: readonly DraftCall[]
+}
+
+/** A call that is not stored yet. */
+export interface DraftCall {
+  /** The id that it has once its message is stored. */
+  readonly id: string
+  readonly name: string
+  /** The beginning of its JSON. */
+  readonly arguments: string
 }
 
 /** The newest messages; at most `most` of them, so that a long conversation costs no more than a short one. */
@@ -36,6 +47,7 @@ export function applyToTranscript(transcript: Transcript, event: ThreadEvent): T
   switch (event.type) {
     case 'model.delta':
     case 'reasoning.delta':
+    case 'tool.args':
       return applyDelta(transcript, event)
     case 'message.created':
     case 'message.updated': {
@@ -61,20 +73,44 @@ export function applyToTranscript(transcript: Transcript, event: ThreadEvent): T
   }
 }
 
-type DeltaEvent = Extract<ThreadEvent, { readonly type: 'model.delta' | 'reasoning.delta' }>
+type DeltaEvent = Extract<ThreadEvent, { readonly type: 'model.delta' | 'reasoning.delta' | 'tool.args' }>
 
-function applyDelta(transcript: Transcript, { type, messageId, payload }: DeltaEvent): Transcript {
-  const { attempt, offset, text } = payload
+function applyDelta(transcript: Transcript, event: DeltaEvent): Transcript {
+  const { messageId, payload } = event
+  const { attempt } = payload
   const known = transcript.drafts.find((draft) => draft.messageId === messageId)
   if (transcript.messages.some(({ id }) => id === messageId)) return transcript
   if (known !== undefined && attempt < known.attempt) return transcript
-  const begun = known?.attempt === attempt ? known : { messageId, attempt, text: '', reasoning: '' }
-  const field = type === 'model.delta' ? 'text' : 'reasoning'
-  const draft = { ...begun, [field]: begun[field].slice(0, offset) + text }
+  const isSame = known?.attempt === attempt
+  const begun = isSame ? known : { messageId, attempt, text: '', reasoning: '', calls: [] }
+  const draft = event.type === 'tool.args' ? withArguments(begun, event) : withText(begun, event)
   // A piece that is known whole.
-  if (begun[field].length >= offset + text.length && begun === known) return transcript
+  if (draft === known) return transcript
   const others = transcript.drafts.filter((one) => one !== known)
   return { ...transcript, drafts: [...others, draft] }
+}
+
+type Event<Type extends DeltaEvent['type']> = Extract<DeltaEvent, { readonly type: Type }>
+
+function withText(draft: Draft, { type, payload }: Event<'model.delta' | 'reasoning.delta'>): Draft {
+  const field = type === 'model.delta' ? 'text' : 'reasoning'
+  const text = joined(draft[field], payload)
+  return text === draft[field] ? draft : { ...draft, [field]: text }
+}
+
+function withArguments(draft: Draft, { toolCallId: id, payload }: Event<'tool.args'>): Draft {
+  const { calls } = draft
+  const at = calls.findIndex((call) => call.id === id)
+  const known = calls[at]
+  const given = joined(known?.arguments ?? '', payload)
+  if (known?.arguments === given) return draft
+  const call = { id, name: payload.name, arguments: given }
+  return { ...draft, calls: at === -1 ? [...calls, call] : calls.with(at, call) }
+}
+
+/** The text with a piece that may have come before. */
+function joined(before: string, { offset, text }: DeltaEvent['payload']): string {
+  return before.length >= offset + text.length ? before : before.slice(0, offset) + text
 }
 
 function withoutMessage(transcript: Transcript, messageId: string | undefined): Transcript {

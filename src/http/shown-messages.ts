@@ -13,9 +13,9 @@ import type { Outgoing } from './outbox.js'
 export interface ShownCall {
   readonly id: string
   readonly name: string
-  /** JSON, as the model wrote it. */
+  /** JSON, as the model wrote it; of a message that streams its beginning. */
   readonly arguments: string
-  /** `succeeded`, `failed`, `denied`, …; null while it runs or waits, or where its events are too old to be read. */
+  /** `succeeded`, `failed`, `denied`, …; null while it is written, runs or waits, or where its events are too old to be read. */
   readonly outcome: string | null
   /** Its text, of which an event has the beginning; null while there is none. */
   readonly result: string | null
@@ -70,8 +70,9 @@ export function showMessages({ transcript, runs, outgoing }: Shown): readonly Sh
   const stored = messages.map((message) => rowOf(message, callsOf(message).map(callOf)))
   return [
     ...stored.filter(({ message }) => message?.tool_call_id == null || !called.has(message.tool_call_id)),
-    ...drafts.map(({ messageId, text, reasoning }) => ({
-      ...{ id: messageId, role: 'assistant' as const, text, reasoning, calls: [], attachments: [] },
+    ...drafts.map(({ messageId, text, reasoning, calls }) => ({
+      ...{ id: messageId, role: 'assistant' as const, text, reasoning, attachments: [] },
+      calls: calls.map((call) => ({ ...call, outcome: null, result: null, attachments: [] })),
       ...{ state: 'streaming' as const, problem: null, message: null },
     })),
     ...unstored(outgoing, messages).map(outgoingRow),

@@ -13,6 +13,7 @@ import type {
   ModelFile,
   ModelToolCall,
   ModelUsage,
+  WrittenCall,
 } from './model-answer.js'
 import { providerPartOf } from './provider-parts.js'
 import type { ProviderPart } from '../protocol/message.js'
@@ -23,7 +24,7 @@ const NO_TEXT = 'Expected the parts of the answer to be texts, got something els
 
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 
-/** Collects the parts of one stream into an answer; passes on text and reasoning in the order of arrival. */
+/** Collects the parts of one stream into an answer; passes on text, reasoning and arguments of calls in the order of arrival. */
 export class AnswerCollector {
   readonly #answerBytes: number
   readonly #onDelta: (delta: AnswerDelta) => void
@@ -32,6 +33,8 @@ export class AnswerCollector {
   readonly #files = new FileCollector()
   readonly #parts = new PartCollector()
   readonly #streamedInputs = new Set<string>()
+  /** By the provider's id, those for this runtime. */
+  readonly #begunCalls = new Map<string, WrittenCall>()
   #bytes = 0
   #responseId: string | null = null
   #responseModel: string | null = null
@@ -65,10 +68,11 @@ export class AnswerCollector {
         return false
       case 'tool-input-delta':
         this.#streamedInputs.add(part.id)
-        return this.#count(part.delta)
+        return this.#appendInput(part.id, part.delta)
       case 'tool-call':
         if (part.providerExecuted === true) return this.#takeProviderPart(part)
         if (!this.#streamedInputs.has(part.toolCallId)) this.#count(argumentsOf(part.input))
+        this.#beginCall(part.toolCallId, part.toolName)
         this.#parts.add('call', this.#toolCalls.length, part.providerMetadata)
         this.#toolCalls.push(toolCallOf(part))
         return true
@@ -83,6 +87,8 @@ export class AnswerCollector {
       case 'source':
         return this.#takeProviderPart(part)
       case 'tool-input-start':
+        if (part.providerExecuted !== true) this.#beginCall(part.id, part.toolName)
+        return true
       // A sketch that belongs to the reasoning of the model, not to its answer.
       case 'reasoning-file':
         return true
@@ -139,7 +145,21 @@ export class AnswerCollector {
     this.#append('text', delta)
   }
 
-  #append(kind: AnswerDelta['kind'], text: string): boolean {
+  #beginCall(id: string, name: string): void {
+    const { size: index } = this.#begunCalls
+    // Calls beyond the limit are not made.
+    if (index < LIMITS.toolCallsPerAnswer && !this.#begunCalls.has(id))
+      this.#begunCalls.set(id, { index, name: textOf(name).slice(0, LIMITS.nameLength) })
+  }
+
+  #appendInput(id: string, text: string): boolean {
+    if (!this.#count(text)) return false
+    const call = this.#begunCalls.get(id)
+    if (call !== undefined) this.#onDelta({ kind: 'args', call, text })
+    return true
+  }
+
+  #append(kind: 'text' | 'reasoning', text: string): boolean {
     if (!this.#count(text)) return false
     this.#texts[kind] += text
     this.#onDelta({ kind, text })

@@ -51,10 +51,16 @@ export interface ModelUsage {
   readonly cachedInputTokens: number
 }
 
-/** A piece of an answer in progress; the pieces of one kind, joined, are the answer's text of that kind. */
-export interface AnswerDelta {
-  readonly kind: 'text' | 'reasoning'
-  readonly text: string
+/** A piece of an answer in progress; the pieces of one kind, and of one call, joined, are the answer's text of that kind. */
+export type AnswerDelta =
+  | { readonly kind: 'text' | 'reasoning'; readonly text: string }
+  | { readonly kind: 'args'; readonly call: WrittenCall; readonly text: string }
+
+/** A call while the model writes its arguments. */
+export interface WrittenCall {
+  /** Its place among the calls for this runtime, in the order in which they begin. */
+  readonly index: number
+  readonly name: string
 }
 
 /** Any AI SDK language model of specification v4, the only kind of model that threads call. */

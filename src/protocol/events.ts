@@ -43,7 +43,7 @@ import type {
 } from './payloads/governance.js'
 import type { SessionUpdated } from './payloads/sessions.js'
 import type { CompactionCompleted, CompactionFailed, CompactionStart } from './payloads/compaction.js'
-import type { DeltaPayload, ProgressPayload } from './payloads/live-text.js'
+import type { ArgsPayload, DeltaPayload, ProgressPayload } from './payloads/live-text.js'
 import type { QueueChange } from './payloads/queue.js'
 import type {
   EffectEvent,
@@ -471,6 +471,12 @@ interface DeltaOf<Type extends string> extends LiveOf<Type, DeltaPayload> {
   readonly messageId: string
 }
 
+/** Arguments of a call while a model writes them; `message.created` replaces them. The call has the id from then on, if it is stored. */
+interface ArgsOf extends LiveOf<'tool.args', ArgsPayload> {
+  readonly messageId: string
+  readonly toolCallId: string
+}
+
 /** What a tool reports while its call runs; `tool.result` or `action.required` of the call replaces it. */
 interface ReportOf<Type extends string, Payload> extends LiveOf<Type, Payload> {
   readonly toolCallId: string
@@ -484,6 +490,7 @@ export type ThreadEvent =
   | { [Type in EventType]: JoinedFactOf<Type> & WithCursor }[EventType]
   | DeltaOf<'model.delta'>
   | DeltaOf<'reasoning.delta'>
+  | ArgsOf
   | ReportOf<'tool.output', DeltaPayload>
   | ReportOf<'tool.progress', ProgressPayload>
 

@@ -326,6 +326,10 @@ interface DeltasTable {
   kind: string
   start_offset: number
   text: string
+  /** The call whose arguments they are; null for other kinds. */
+  call_id: string | null
+  call_name: string | null
+  call_offset: number | null
 }
 
 /** Stops and news that activities in flight are to hear of; the end of the run deletes them. */

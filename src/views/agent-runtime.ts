@@ -150,8 +150,11 @@ function envelopeOf(
 /** What telemetry would follow: a gap is said, and never filled with a guess. */
 const TRACED = /^(model|tool)\.(?!catalog|delta)/
 
-function withGap({ traceId }: ViewedFact, { type, refs }: Draft): JsonObject | undefined {
-  return traceId === undefined && TRACED.test(type) ? { ...refs, trace: 'missing_correlation' } : refs
+function withGap({ traceId, sequence }: ViewedFact, { type, refs }: Draft): JsonObject | undefined {
+  // What is seen while it happens is in no trace.
+  return traceId === undefined && sequence !== undefined && TRACED.test(type)
+    ? { ...refs, trace: 'missing_correlation' }
+    : refs
 }
 
 function turnDraft(change: TurnChange): Draft {
@@ -248,6 +251,11 @@ function draftsOf(event: ViewedFact, state: AgentRuntimeState): readonly Draft[]
       return [budgetDraft(event, 'exceeded'), draft('quota.blocked', payloadOf(event))]
     case 'budget.raised':
       return [budgetDraft(event, 'raised')]
+    case 'tool.args': {
+      // While the model writes them; the whole of them comes when the call begins.
+      const { name: toolName, ...piece } = event.payload
+      return [draft('tool.args', { toolName, ...piece })]
+    }
     case 'tool.started':
       return toolDrafts(event, state)
     case 'tool.result':

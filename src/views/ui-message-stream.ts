@@ -1,19 +1,22 @@
 /**
  * The UI message stream of the AI SDK: a run of ours is one message of the assistant, made of the events that a subscriber gets.
  *
- * Owns: which chunks an event makes, and what begins, steers, waits and ends. Does not own: the shapes (`ui-messages.ts`), where a reader
- * begins and ends (`client/ui-messages`), and the messages of people, which this gives as they are.
+ * Owns: which chunks an event makes, and what begins, steers, waits and ends. Does not own: the shapes (`ui-messages.ts`), an answer while it
+ * is written (`ui-message/step-draft.ts`), where a reader begins and ends (`client/ui-messages`), and the messages of people, which this gives as they are.
  *
  * Invariants:
  * - Unlike the views of the log it needs text: the streamed one, and messages whole. So its numbers have no cursor; a reader begins with
  *   `run.started`, and again there after each break.
  * - A step is an answer of the model. Its stored message has the last word: where the text that was streamed is not its beginning, the
  *   step is reset and told again (U1). So each stream of a run ends with the same parts, whatever its reader saw in between (U2).
+ * - What a call shows while it runs is a preliminary output, which its result replaces; without one it is taken back (U4).
  * - The text of a prompt that was called as a tool belongs to that call, and is not shown (U3).
  */
 import type { ThreadEventOf } from '../protocol/events.js'
 import type { AttachmentRef, Message, ProviderPart, ToolCallEntry } from '../protocol/message.js'
 import type { JsonValue } from '../protocol/values.js'
+import { addDelta, beginDraft, continues, restOfText } from './ui-message/step-draft.js'
+import type { Delta, Draft } from './ui-message/step-draft.js'
 import type { UIFile, UIFinishReason, UIMessage, UIMessageChunk, UIText } from './ui-messages.js'
 import type { View, ViewedFact } from './view.js'
 
@@ -25,20 +28,12 @@ interface UIUserMessage {
 
 type UIStreamItem = UIMessageChunk | UIUserMessage
 
-interface Draft {
-  readonly messageId: string
-  readonly attempt: number
-  /** As it was streamed. */
-  readonly text: string
-  readonly reasoning: string
-  /** The kinds whose part is open. */
-  readonly open: readonly ('text' | 'reasoning')[]
-  /** It cannot be continued: a piece is missing, or reasoning came behind text. */
-  readonly isBroken: boolean
-}
-
 interface Call {
   readonly name: string
+  /** The chunks that make its part what it is while it has no result. */
+  readonly shown: readonly UIMessageChunk[]
+  /** The output that it has reported while it runs, and the number of characters of it that were told. */
+  readonly output: { readonly attempt: number; readonly text: string; readonly told: number } | null
   readonly approval: 'none' | 'open' | 'approved' | 'denied'
   /** A person gave other arguments. */
   readonly isChanged: boolean
@@ -50,7 +45,7 @@ interface UIStreamState {
   /** Whether its message has begun. */
   readonly isStarted: boolean
   readonly isInStep: boolean
-  /** Text that is not stored yet. */
+  /** The answer that is not stored yet. */
   readonly draft: Draft | null
   readonly calls: Readonly<Record<string, Call>>
   /** The call that runs now. */
@@ -93,9 +88,9 @@ function takeEvent(state: UIStreamState, event: ViewedFact, options: UIStreamOpt
       // So that a page shows at once that something goes on.
       return state.runId === null ? [state, []] : begin(state)
     case 'model.delta':
-      return takeDelta(state, event, 'text')
     case 'reasoning.delta':
-      return takeDelta(state, event, 'reasoning')
+    case 'tool.args':
+      return takeDelta(state, event)
     case 'run.completed':
       return endRun(state, [], event.payload.reason === 'answer_cut' ? 'length' : 'stop')
     case 'run.failed':
@@ -162,24 +157,22 @@ function fileOf({ path, name, mimeType }: AttachmentRef, { fileUrl }: UIStreamOp
 /** The stored answer of a step: it completes what was streamed, or takes its place (U1). */
 function takeAnswer(state: UIStreamState, message: Message, options: UIStreamOptions): Taken {
   const { draft } = state
-  const [reasoning, text] = [message.reasoning_content ?? '', message.content ?? '']
-  const goesOn = draft?.messageId === message.id && continues(draft, { text, reasoning })
-  const known = goesOn ? draft : null
-  const opened: Taken = draft === null ? beginStep(state) : [state, goesOn ? [] : [{ type: 'reset-step' }]]
+  const files = message.attachments.map((file) => withoutName(fileOf(file, options)))
+  const provided = (message.provider_parts ?? []).flatMap((part, _index, all) => providedOf(part, all))
+  const more = [...provided, ...files]
   const calls = callsOf(message)
-  const chunks: readonly UIMessageChunk[] = [
-    ...restOf('reasoning', message.id, { known, whole: reasoning }),
-    ...restOf('text', message.id, { known, whole: text }),
-    ...(message.provider_parts ?? []).flatMap((part) => providedOf(part, message.provider_parts ?? [])),
-    ...message.attachments.map((file) => withoutName(fileOf(file, options))),
-    ...calls.map(({ id, function: { name, arguments: given } }) => inputOf(id, name, given)),
-  ]
-  const added = calls.map(({ id, function: { name } }) => [id, newCall(name)] as const)
+  const texts = { reasoning: message.reasoning_content ?? '', text: message.content ?? '' }
+  const goesOn =
+    draft?.messageId === message.id && continues(draft, { ...texts, calls, hasMore: more.length > 0 })
+  const opened: Taken = draft === null ? beginStep(state) : [state, goesOn ? [] : [{ type: 'reset-step' }]]
+  const inputs = calls.map(({ id, function: { name, arguments: given } }) => inputOf(id, name, given))
+  const chunks = [...restOfText(message.id, goesOn ? draft : null, texts), ...more, ...inputs]
+  const added = inputs.map((input) => [input.toolCallId, newCall(input)] as const)
   return then(opened, (next) => [
     {
       ...next,
       ...{ draft: null, running: null, calls: { ...next.calls, ...Object.fromEntries(added) } },
-      failure: message.status === 'failed' ? text : null,
+      failure: message.status === 'failed' ? texts.text : null,
     },
     chunks,
   ])
@@ -217,38 +210,8 @@ function withoutName({ type, mediaType, url }: UIFile): UIFile {
   return { type, mediaType, url }
 }
 
-function newCall(name: string): Call {
-  return { name, approval: 'none', isChanged: false }
-}
-
-type Texts = Pick<Draft, 'text' | 'reasoning'>
-
-function continues(draft: Draft, { text, reasoning }: Texts): boolean {
-  if (draft.isBroken) return false
-  const isWhole = draft.text === '' || draft.reasoning === reasoning
-  return isWhole && text.startsWith(draft.text) && reasoning.startsWith(draft.reasoning)
-}
-
-/** What a part still lacks, and its end. */
-function restOf(
-  kind: 'text' | 'reasoning',
-  messageId: string,
-  { known, whole }: { readonly known: Draft | null; readonly whole: string },
-): readonly UIMessageChunk[] {
-  const id = partId(kind, messageId)
-  const shown = known?.[kind] ?? ''
-  const isOpen = known?.open.includes(kind) === true
-  if (shown === whole) return isOpen ? [{ type: `${kind}-end`, id }] : []
-  const delta = { type: `${kind}-delta`, id, delta: whole.slice(shown.length) } as const
-  return [
-    ...(shown === '' ? [{ type: `${kind}-start`, id } as const] : []),
-    delta,
-    { type: `${kind}-end`, id },
-  ]
-}
-
-function partId(kind: 'text' | 'reasoning', messageId: string): string {
-  return kind === 'text' ? messageId : `${messageId}:reasoning`
+function newCall(input: UIInput): Call {
+  return { name: input.toolName, shown: [input], output: null, approval: 'none', isChanged: false }
 }
 
 function callsOf({ tool_calls: calls }: Message): readonly ToolCallEntry[] {
@@ -272,36 +235,18 @@ function parsed(text: string): JsonValue {
   }
 }
 
-type Delta = ThreadEventOf<'model.delta' | 'reasoning.delta'>
-
-function takeDelta(
-  state: UIStreamState,
-  event: Pick<Delta, 'messageId' | 'payload'>,
-  kind: 'text' | 'reasoning',
-): Taken {
+function takeDelta(state: UIStreamState, event: Delta): Taken {
   const { messageId, payload } = event
-  const { attempt, offset } = payload
+  const { attempt } = payload
   const { runId, running, draft } = state
   if (runId === null || running !== null) return [state, []]
   if (draft?.messageId === messageId && attempt < draft.attempt) return [state, []]
-  const isSame = draft?.messageId === messageId && attempt === draft.attempt
-  if (!isSame) {
-    const fresh: Draft = { messageId, attempt, text: '', reasoning: '', open: [], isBroken: false }
+  if (draft?.messageId !== messageId || attempt !== draft.attempt) {
     const opened: Taken = draft === null ? beginStep(state) : [state, [{ type: 'reset-step' }]]
-    return then(opened, (next) => takeDelta({ ...next, draft: fresh }, event, kind))
+    return then(opened, (next) => takeDelta({ ...next, draft: beginDraft(event) }, event))
   }
-  const text = payload.text.slice(Math.max(0, draft[kind].length - offset))
-  const isBehind = kind === 'reasoning' && draft.text !== ''
-  if (offset > draft[kind].length || isBehind) return [{ ...state, draft: { ...draft, isBroken: true } }, []]
-  if (draft.isBroken || text === '') return [state, []]
-  const id = partId(kind, messageId)
-  const isOver = kind === 'text' && draft.open.includes('reasoning')
-  const chunks: readonly UIMessageChunk[] = [
-    ...(isOver ? [{ type: 'reasoning-end', id: partId('reasoning', messageId) } as const] : []),
-    ...(draft.open.includes(kind) ? [] : [{ type: `${kind}-start`, id } as const]),
-    { type: `${kind}-delta`, id, delta: text },
-  ]
-  return [{ ...state, draft: { ...draft, [kind]: draft[kind] + text, open: [kind] } }, chunks]
+  const [next, chunks] = addDelta(draft, event)
+  return [{ ...state, draft: next }, chunks]
 }
 
 /** Events of calls, and of requests that no call has made. */
@@ -310,7 +255,7 @@ function takeOfCall(state: UIStreamState, event: ViewedFact, options: UIStreamOp
   const call = state.calls[id]
   switch (event.type) {
     case 'action.required':
-      return takeRequest(state, event)
+      return then(takeBack(state, id), (next) => takeRequest(next, event))
     case 'action.resolved':
       return takeResolution(state, event)
     case 'permission.resolved':
@@ -318,9 +263,14 @@ function takeOfCall(state: UIStreamState, event: ViewedFact, options: UIStreamOp
     case 'tool.started': {
       if (call === undefined) return [state, []]
       const { preview } = event.payload
-      const isOther = call.isChanged && preview !== null
-      return [{ ...state, running: id }, isOther ? [inputOf(id, call.name, preview)] : []]
+      const shown = call.isChanged && preview !== null ? [inputOf(id, call.name, preview)] : null
+      const begun = shown === null ? state : withCall(state, id, { shown })
+      return [{ ...begun, running: id }, shown ?? []]
     }
+    case 'tool.output':
+      return call === undefined || state.running !== id ? [state, []] : takeOutput(state, call, event)
+    case 'tool.progress':
+      return call === undefined || state.running !== id ? [state, []] : [state, [progressOf(event, call)]]
     case 'tool.result':
       return call === undefined ? [state, []] : takeResult(state, call, { event, options })
     case 'subagent.spawned':
@@ -335,6 +285,38 @@ function takeOfCall(state: UIStreamState, event: ViewedFact, options: UIStreamOp
   }
 }
 
+/** An output is told again once it has grown by one part in so many: all that is told of a long one stays a small multiple of it. */
+const GROWTH = 16
+
+/** The client shows the text so far as a preliminary result, which each further one replaces. */
+function takeOutput(state: UIStreamState, call: Call, event: Live<'tool.output'>): Taken {
+  const { toolCallId, payload } = event
+  const { attempt, offset } = payload
+  const known = call.output
+  if (known !== null && attempt < known.attempt) return [state, []]
+  const before = known?.attempt === attempt ? known : { attempt, text: '', told: 0 }
+  const text = before.text.slice(0, offset) + payload.text
+  const isDue = text.length - before.told > before.told / GROWTH
+  const output = { attempt, text, told: isDue ? text.length : before.told }
+  const told = { type: 'tool-output-available', toolCallId, output: text, preliminary: true } as const
+  return [withCall(state, toolCallId, { output }), isDue ? [told] : []]
+}
+
+type Live<Type extends 'tool.output' | 'tool.progress'> = Omit<ThreadEventOf<Type>, 'cursor'>
+
+function progressOf({ toolCallId, payload }: Live<'tool.progress'>, { name }: Call): UIMessageChunk {
+  const { attempt: _attempt, ...progress } = payload
+  const data = { toolCallId, toolName: name, ...progress }
+  return { type: 'data-tool-progress', id: toolCallId, data, transient: true }
+}
+
+/** A call that ends or waits without a result has no output. */
+function takeBack(state: UIStreamState, id: string): Taken {
+  const call = state.calls[id]
+  if (call === undefined || call.output === null) return [state, []]
+  return [withCall(state, id, { output: null }), call.shown]
+}
+
 function withCall(state: UIStreamState, id: string, change: Partial<Call>): UIStreamState {
   const call = state.calls[id]
   return call === undefined ? state : { ...state, calls: { ...state.calls, [id]: { ...call, ...change } } }
@@ -347,8 +329,9 @@ function takeRequest(state: UIStreamState, event: ThreadFact<'action.required'>)
   const asked = { type: 'tool-approval-request', approvalId: requestId, toolCallId: id } as const
   if (state.calls[id] !== undefined) return [withCall(state, id, { approval: 'open' }), [asked]]
   // A call of a prompt that was called as a tool.
-  const calls = { ...state.calls, [id]: { ...newCall(toolName ?? ''), approval: 'open' as const } }
-  return [{ ...state, calls }, [inputOf(id, toolName ?? '', preview ?? ''), asked]]
+  const input = inputOf(id, toolName ?? '', preview ?? '')
+  const calls = { ...state.calls, [id]: { ...newCall(input), approval: 'open' as const } }
+  return [{ ...state, calls }, [input, asked]]
 }
 
 type ThreadFact<Type extends ViewedFact['type']> = Extract<ViewedFact, { readonly type: Type }>
@@ -369,7 +352,8 @@ function requestOf(event: ThreadFact<'action.required' | 'action.resolved'>): UI
 function takeResolution(state: UIStreamState, event: ThreadFact<'action.resolved'>): Taken {
   const { toolCallId: id = '' } = event
   const { requestId, decision, reason } = event.payload
-  if (state.calls[id]?.approval !== 'open') return then(begin(state), (next) => [next, [requestOf(event)]])
+  const call = state.calls[id]
+  if (call?.approval !== 'open') return then(begin(state), (next) => [next, [requestOf(event)]])
   // The call ended without an answer, as its result says.
   if (decision === 'closed') return [withCall(state, id, { approval: 'none' }), []]
   // A person may give a result in the place of the call.
@@ -378,7 +362,8 @@ function takeResolution(state: UIStreamState, event: ThreadFact<'action.resolved
     ...{ type: 'tool-approval-response', approvalId: requestId, approved },
     ...(reason !== null && { reason }),
   }
-  return [withCall(state, id, { approval: approved ? 'approved' : 'denied' }), [response]]
+  const change = { approval: approved ? 'approved' : 'denied', shown: [...call.shown, response] } as const
+  return [withCall(state, id, change), [response]]
 }
 
 interface Result {
@@ -391,7 +376,7 @@ function takeResult(state: UIStreamState, call: Call, { event, options }: Result
   const { outcome, preview, attachments } = payload
   const chunks = attachments.map((file) => withoutName(fileOf(file, options)))
   const running = state.running === toolCallId ? null : state.running
-  const ended = { ...state, running }
+  const ended = { ...withCall(state, toolCallId, { output: null }), running }
   if (outcome === 'succeeded')
     return [ended, [{ type: 'tool-output-available', toolCallId, output: preview ?? '' }, ...chunks]]
   if (outcome === 'denied' && call.approval === 'denied')
@@ -441,8 +426,9 @@ function endCancelled(state: UIStreamState, reason: string): Taken {
 function endRun(state: UIStreamState, last: readonly UIMessageChunk[], reason: UIFinishReason): Taken {
   if (state.runId === null) return [state, []]
   const undone: readonly UIMessageChunk[] = state.draft === null ? [] : [{ type: 'reset-step' }]
+  const begun = then(begin(state), (next) => [next, undone])
   const ended = then(
-    then(begin(state), (next) => [next, undone]),
+    then(begun, (next) => takeBack(next, next.running ?? '')),
     endStep,
   )
   return then(ended, () => [NOTHING, [...last, finish(reason)]])

@@ -4,6 +4,7 @@
  * Owns: the shapes, which are those of `UIMessage` and `UIMessageChunk` of `ai` 7, and the fold of chunks into messages, which is that of
  * its `useChat`. Does not own: which chunks an event makes (`ui-message-stream.ts`). It loads nothing: types are structural.
  */
+import type { ToolProgress } from '../protocol/payloads/live-text.js'
 import type { JsonValue } from '../protocol/values.js'
 
 export interface UIText {
@@ -121,6 +122,13 @@ export type UIMessageChunk =
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | {
+      readonly type: 'tool-input-start'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly dynamic: true
+    }
+  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
       readonly type: 'tool-input-available'
       readonly toolCallId: string
       readonly toolName: string
@@ -135,7 +143,12 @@ export type UIMessageChunk =
       readonly approved: boolean
       readonly reason?: string
     }
-  | ({ readonly type: 'tool-output-available'; readonly output: JsonValue } & OfCall)
+  | ({
+      readonly type: 'tool-output-available'
+      readonly output: JsonValue
+      /** The call runs, and has shown this so far. */
+      readonly preliminary?: true
+    } & OfCall)
   | ({ readonly type: 'tool-output-error'; readonly errorText: string } & OfCall)
   | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
   | UIFile
@@ -143,6 +156,7 @@ export type UIMessageChunk =
   | UISteering
   | UISubagent
   | UIRequest
+  | UIProgress
   | UIFork
   | { readonly type: 'error'; readonly errorText: string }
   | { readonly type: 'abort'; readonly reason?: string }
@@ -169,6 +183,15 @@ interface UIRequest {
   readonly transient: true
 }
 
+/** How far a running call is: for `onData`, it is no part of the message. The newest one replaces those before. */
+interface UIProgress {
+  readonly type: 'data-tool-progress'
+  /** The id of the call. */
+  readonly id: string
+  readonly data: ToolProgress & { readonly toolCallId: string; readonly toolName: string }
+  readonly transient: true
+}
+
 /** The answer is given in a fork, where the conversation goes on: for `onData`, it is no part of the message. */
 interface UIFork {
   readonly type: 'data-thread'
@@ -178,7 +201,7 @@ interface UIFork {
   readonly transient: true
 }
 
-/** What a chunk makes of the parts of its message: the parts that `useChat` has then. */
+/** What a chunk makes of the parts of its message: the parts that `useChat` has then. Chunks of what is not stored make none. */
 export function applyChunk(parts: readonly UIPart[], chunk: UIMessageChunk): readonly UIPart[] {
   switch (chunk.type) {
     case 'start-step':
@@ -229,7 +252,10 @@ function changeStreaming(
   return parts.with(at, { ...part, text: part.text + delta, state })
 }
 
-type ToolChunk = Extract<UIMessageChunk, { readonly type: `tool-${string}` }>
+type ToolChunk = Exclude<
+  Extract<UIMessageChunk, { readonly type: `tool-${string}` }>,
+  { readonly type: 'tool-input-start' | 'tool-input-delta' }
+>
 
 function applyToTools(parts: readonly UIPart[], chunk: ToolChunk): readonly UIPart[] {
   const at = parts.findLastIndex((part) => part.type === 'dynamic-tool' && isOf(part, chunk))

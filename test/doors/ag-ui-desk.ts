@@ -77,6 +77,12 @@ function answerTo(prompt: LanguageModelV4CallOptions['prompt']): Answer {
     const last = `half-${flaky}-${count}`
     return { reasoning: `Attempt ${count} thinks`, text: `Attempt ${count} says ${last}`, breaks: last }
   }
+  const [, waver] = /waver (\w+)/.exec(text) ?? []
+  if (waver !== undefined && count < 2) {
+    const order = `half-${waver}`
+    return { text: 'Let me', calls: [{ tool: 'refund', input: { order, euros: 4 } }], breaks: order }
+  }
+  if (waver !== undefined) return { text: 'I look.', calls: [{ tool: 'look', input: { order: 'A-17' } }] }
   if (text.includes('broken')) throw new APICallError({ ...BROKEN, isRetryable: false })
   // Longer than a test: one that is to end in the middle of it has not come too late.
   if (text.includes('endless tale')) return { text: tale(5_000), pace: 25 }
@@ -110,20 +116,35 @@ async function* partsOf({ reasoning, text, calls = [], breaks, pace }: Answer): 
     }
     if (breaks === undefined || kind === 'reasoning') yield { type: `${kind}-end`, id: kind }
   }
+  for (const [index, call] of calls.entries()) yield* partsOfCall(`call-${index}`, call, breaks)
   if (breaks !== undefined) {
     await until(`somebody to hear "${breaks}"`, () => heard.some((words) => words.includes(breaks)))
     throw new APICallError({ ...BROKEN, statusCode: 503, isRetryable: true })
   }
-  for (const [index, { tool, input }] of calls.entries())
-    yield {
-      ...{ type: 'tool-call', toolCallId: `call-${index}`, toolName: tool, input: JSON.stringify(input) },
-    }
   const usage = {
     inputTokens: { total: 12, noCache: 10, cacheRead: 2, cacheWrite: undefined },
     outputTokens: { total: 8, text: 8, reasoning: undefined },
   }
   const reason = calls.length === 0 ? 'stop' : 'tool-calls'
   yield { ...FINISH, finishReason: { unified: reason, raw: reason }, usage } as Part
+}
+
+/** Its arguments come in pieces; those of an answer that breaks off as far as the word that is to be heard. */
+async function* partsOfCall(
+  id: string,
+  { tool: toolName, input }: NonNullable<Answer['calls']>[number],
+  breaks: string | undefined,
+): AsyncGenerator<Part> {
+  const text = JSON.stringify(input)
+  const seen = breaks === undefined ? text : text.slice(0, text.indexOf(breaks) + breaks.length)
+  yield { type: 'tool-input-start', id, toolName }
+  for (const delta of seen.match(/.{1,6}/g) ?? []) {
+    yield { type: 'tool-input-delta', id, delta }
+    await delay(60)
+  }
+  if (breaks !== undefined) return
+  yield { type: 'tool-input-end', id }
+  yield { type: 'tool-call', toolCallId: id, toolName, input: text }
 }
 
 const model = {
@@ -202,7 +223,14 @@ export const agUiDesk = registry({
       args: z.object({ order: z.string(), euros: z.number().max(100) }),
       execute: (_state, { euros }) => ({ status: 'success', result: `${euros} euros are refunded.` }),
     }),
-    survey: defineTool({ description: 'Asks the person', execute: () => ({ status: 'pending', form }) }),
+    survey: defineTool({
+      description: 'Asks the person',
+      async execute(_state, _args, call) {
+        call.output('It asks.')
+        await delay(60)
+        return { status: 'pending', form }
+      },
+    }),
     store: defineTool({
       description: 'Writes a file',
       execute: async (state) => {
@@ -213,7 +241,9 @@ export const agUiDesk = registry({
     }),
     fail: defineTool({
       description: 'Fails',
-      execute: () => {
+      async execute(_state, _args, call) {
+        call.output('It tries.')
+        await delay(60)
         throw new Error('It is closed.')
       },
     }),
@@ -223,8 +253,13 @@ export const agUiDesk = registry({
     }),
     nap: defineTool({
       description: 'Takes a while',
-      execute: async (state) => {
-        await (naps.get(state.threadId)?.passed ?? delay(800))
+      async execute(state, _args, call) {
+        for (let done = 0; done < 5; done += 1) {
+          call.progress({ progress: done, total: 5, message: 'Sleeps' })
+          call.output(`ä€😀 ${done}\n`)
+          await delay(160)
+        }
+        await naps.get(state.threadId)?.passed
         return { status: 'success', result: 'Awake.' }
       },
     }),

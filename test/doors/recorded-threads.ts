@@ -69,7 +69,7 @@ export async function recordAll(door: Door, prefix: string): Promise<readonly Re
     await thread.waitUntilIdle()
     return { threadId: `${prefix}-steered`, events: await recording.stop() }
   })()
-  return Promise.all([
+  const recorded = await Promise.all([
     record(
       door,
       `${prefix}-tools`,
@@ -80,6 +80,7 @@ export async function recordAll(door: Door, prefix: string): Promise<readonly Re
     record(door, `${prefix}-flaky`, 'hello', `flaky cut_${prefix}`, 'hello again'),
     record(door, `${prefix}-approval`, 'please refund, and say so', 'please survey'),
     record(door, `${prefix}-subagent`, 'please researcher'),
+    record(door, `${prefix}-waver`, 'hello', `waver cut_${prefix}`, 'hello again'),
     record(door, `${prefix}-broken`, 'hello', 'broken'),
     record(door, `${prefix}-long`, 'please long', 'huge'),
     recordDisturbed(door, `${prefix}-stopped`, (thread) => thread.stop()),
@@ -88,4 +89,8 @@ export async function recordAll(door: Door, prefix: string): Promise<readonly Re
     ),
     steered,
   ])
+  // Also of what is seen only while it happens.
+  const types = new Set(recorded.flatMap(({ events }) => events.map(({ type }) => type)))
+  for (const type of ['tool.args', 'tool.output', 'tool.progress'] as const) expect(types).toContain(type)
+  return recorded
 }

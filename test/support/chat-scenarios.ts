@@ -1,4 +1,5 @@
 /** Conversations of all kinds that a page may see, each with what a subscriber saw of it while it went on. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { z } from 'zod'
 import type { ThreadHandle } from '../../src/client/index.js'
@@ -14,7 +15,7 @@ const order = z.object({ order: z.string() })
 const prompt = { toolDescription: 'Helps', includeChat: true, includePastTools: true } as const
 
 /** Agents with a model of their own that fails. */
-const MODELS: readonly string[] = ['flaky', 'again', 'broken', 'searched']
+const MODELS: readonly string[] = ['flaky', 'again', 'broken', 'searched', 'written']
 
 export const chatDesk = registry({
   models: ['voice', ...MODELS].map((name) =>
@@ -30,7 +31,10 @@ export const chatDesk = registry({
       ] as never,
     }),
     ...MODELS.map((name) =>
-      definePrompt({ ...prompt, name: name as 'flaky', model: name as 'voice', prompt: 'You fail.' }),
+      definePrompt({
+        ...{ ...prompt, name: name as 'flaky', model: name as 'voice', prompt: 'You fail.' },
+        tools: (name === 'written' ? ['look', 'refund', 'breakage'] : []) as never,
+      }),
     ),
     definePrompt({
       ...{ ...prompt, name: 'nested', model: 'voice', prompt: 'You are nested.', requiredSchema: order },
@@ -46,7 +50,7 @@ export const chatDesk = registry({
     }),
   ],
   agents: [
-    ...(['desk', 'flaky', 'again', 'broken', 'searched'] as const).map((name) =>
+    ...(['desk', 'flaky', 'again', 'broken', 'searched', 'written'] as const).map((name) =>
       defineAgent({ name: name as 'desk', sideA: { prompt: name as 'desk' } }),
     ),
     defineAgent({
@@ -58,16 +62,27 @@ export const chatDesk = registry({
   tools: {
     look: defineTool({
       ...{ description: 'Looks', args: order },
-      execute: (_state, { order: id }) => ({
-        status: 'success',
-        result: `${id}: a tent. ${'x'.repeat(20_000)}`,
-      }),
+      async execute(_state, { order: id }, reports) {
+        for (let done = 0; done < 3; done += 1) {
+          reports.progress({ progress: done, total: 3, message: 'Looks' })
+          reports.output(`${'line '.repeat(20 ** done)}\n`)
+          await delay(110)
+        }
+        return { status: 'success', result: `${id}: a tent. ${'x'.repeat(20_000)}` }
+      },
     }),
     refund: defineTool({
       ...{ description: 'Refunds', args: order, needsApproval: true },
       execute: (_state, { order: id }) => ({ status: 'success', result: `${id} is refunded.` }),
     }),
-    survey: defineTool({ ...{ description: 'Asks', args: order }, execute: () => ({ status: 'pending' }) }),
+    survey: defineTool({
+      ...{ description: 'Asks', args: order },
+      async execute(_state, _args, reports) {
+        reports.output('It asks.')
+        await delay(60)
+        return { status: 'pending' }
+      },
+    }),
     deliver: defineTool({
       ...{ description: 'Ends', args: z.object({ summary: z.string() }) },
       execute: () => ({ status: 'success' }),
@@ -83,7 +98,9 @@ export const chatDesk = registry({
     }),
     breakage: defineTool({
       description: 'Breaks',
-      execute: () => {
+      async execute(_state, _args, reports) {
+        reports.output('It breaks.')
+        await delay(60)
         throw new Error('Broken.')
       },
     }),
@@ -133,7 +150,7 @@ const SAYS: Readonly<Record<string, Readonly<Record<string, readonly ScriptedAns
   turns: { desk: [slow, done] },
 }
 
-export const SCENARIOS = [...Object.keys(SAYS), 'flaky', 'again', 'broken', 'searched'] as const
+export const SCENARIOS = [...Object.keys(SAYS), ...MODELS]
 
 type Part = LanguageModelV4StreamPart
 
@@ -167,6 +184,57 @@ const SEARCHED: readonly Part[] = [
   { type: 'source', sourceType: 'document', id: 'b', mediaType: 'application/pdf', title: 'Manual' },
 ]
 
+/** A call whose arguments come in pieces, slowly enough to be seen; `whole` false: it breaks off. */
+async function* written(id: string, toolName: string, input: object, whole = true): AsyncGenerator<Part> {
+  const text = JSON.stringify(input)
+  const pieces = text.match(/.{1,6}/g) ?? []
+  yield { type: 'tool-input-start', id, toolName }
+  for (const delta of whole ? pieces : pieces.slice(0, -1)) {
+    yield { type: 'tool-input-delta', id, delta }
+    await delay(120)
+  }
+  if (whole) yield { type: 'tool-call', toolCallId: id, toolName, input: text }
+}
+
+const LOOKED = { order: 'A-17, and B-4' }
+
+/** Writes arguments that break off, then whole ones behind text, and some before it. */
+const WRITTEN: readonly (() => AsyncGenerator<Part>)[] = [
+  async function* () {
+    yield* words('I may ', 'refund.')
+    yield* written('w1', 'refund', { order: 'A-17, as you said' }, false)
+    yield failure(503)
+  },
+  async function* () {
+    yield* [...thoughts, ...words('I ', 'look.'), { type: 'text-end', id: '1' } as const]
+    yield* written('w1', 'look', LOOKED)
+    yield* written('w2', 'breakage', { why: 'because of the wind' })
+    yield FINISH
+  },
+  async function* () {
+    yield* written('w1', 'look', LOOKED)
+    yield* words('I look ', 'again.')
+    yield FINISH
+  },
+  async function* () {
+    yield* words('All of it is done.')
+    yield FINISH
+  },
+]
+
+function writtenModel() {
+  let asked = 0
+  return {
+    ...fakeStreamModel(),
+    doStream() {
+      const answer = WRITTEN[asked] ?? WRITTEN.at(-1)
+      asked += 1
+      if (answer === undefined) throw new Error('Expected an answer.')
+      return Promise.resolve({ stream: ReadableStream.from(answer()) })
+    },
+  }
+}
+
 export function chatModels() {
   const left = new Map<string, ScriptedAnswer[]>()
   const scenarioOf = (threadId: string): string | undefined =>
@@ -195,6 +263,7 @@ export function chatModels() {
       { type: 'text-end', id: '1' },
       FINISH,
     ]),
+    written: writtenModel(),
     broken: fakeStreamModel(() => [...words('This will ', 'fail'), failure(400)]),
   }
 }

@@ -50,6 +50,6 @@ test('readers get lists of codes open, and joined fields', () => {
 })
 
 test('readers get every type of the event table, and what is seen while it happens', () => {
-  type Streamed = 'model.delta' | 'reasoning.delta' | 'tool.output' | 'tool.progress'
+  type Streamed = 'model.delta' | 'reasoning.delta' | 'tool.args' | 'tool.output' | 'tool.progress'
   expectTypeOf<keyof EventPayloads | Streamed>().toEqualTypeOf<ThreadEvent['type']>()
 })

@@ -11,6 +11,7 @@ import type { ThreadEvent } from '../../src/protocol/events.js'
 import { createTestEnvironment } from '../../src/testing/index.js'
 import type { TestEnvironment } from '../../src/testing/index.js'
 import { pauseChunks, uiMessageStreamView } from '../../src/views/ui-message-stream.js'
+import { liveAfter } from '../doors/recorded-streams.js'
 import { chatDesk, chatModels, converse, SCENARIOS } from '../support/chat-scenarios.js'
 import { seededRandom } from '../support/seeded-random.js'
 
@@ -77,26 +78,11 @@ function runsOf(events: readonly ThreadEvent[]): readonly (readonly ThreadEvent[
   return runs.map((run) => run.slice(0, run.findIndex(isEnd) + 1))
 }
 
-/** What a subscriber gets who comes when so many events are over: stored facts, text that is not stored, and then the rest. */
+/** What a subscriber gets who comes when so many events are over: stored facts, what is live, and then the rest. */
 function joinedAt(run: readonly ThreadEvent[], at: number): readonly ThreadEvent[] {
   const before = run.slice(0, at)
-  const stored = new Set(
-    before.flatMap(({ type, messageId }) => (type === 'message.created' ? messageId : [])),
-  )
-  const texts = new Map<string, ThreadEvent>()
-  for (const event of before) {
-    if (event.type !== 'model.delta' && event.type !== 'reasoning.delta') continue
-    const { messageId, payload } = event
-    if (stored.has(messageId)) continue
-    for (const [key, other] of texts)
-      if (other.messageId === messageId && (other.payload as typeof payload).attempt < payload.attempt)
-        texts.delete(key)
-    const key = `${messageId} ${event.type}`
-    const known = texts.get(key) as typeof event | undefined
-    const text = (known?.payload.text ?? '') + payload.text
-    texts.set(key, { ...event, payload: { ...payload, offset: 0, text } })
-  }
-  return [...before.filter(({ sequence }) => sequence !== undefined), ...texts.values(), ...run.slice(at)]
+  const live = liveAfter(before)?.pieces ?? []
+  return [...before.filter(({ sequence }) => sequence !== undefined), ...live, ...run.slice(at)]
 }
 
 interface Told {
@@ -244,4 +230,9 @@ describe.each(SCENARIOS)('%s', (name) => {
       expect(plain(read.slice(1)), `round ${round}`).toEqual([plain(answer)])
     }
   })
+})
+
+test('the records have arguments and reports while they came', () => {
+  const types = new Set(SCENARIOS.flatMap((name) => recordedOf(name).events.map(({ type }) => type)))
+  for (const type of ['tool.args', 'tool.output', 'tool.progress'] as const) expect(types).toContain(type)
 })

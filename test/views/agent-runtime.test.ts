@@ -160,7 +160,9 @@ test('AR-RM.11 a call or request without a trace says that it is missing, and on
 test('AR-EC.9 a call is told by its beginning, arguments, progress and result, or its failure', () => {
   const about = (toolCallId: string) => ({ ...step, toolCallId })
   const started = { name: 'look', preview: '{"id":1}', truncated: false }
+  const piece = { attempt: 1, offset: 0, text: '{"i', name: 'look' }
   const told = madeUp(
+    { type: 'tool.args', messageId: 'm1', toolCallId: 'c1', payload: piece },
     { type: 'tool.started', ...about('c1'), payload: started },
     { type: 'tool.progress', toolCallId: 'c1', payload: { attempt: 1, progress: 1, total: 3 } },
     { type: 'tool.result', ...about('c1'), payload: { name: 'look', outcome: 'succeeded' } },
@@ -169,6 +171,7 @@ test('AR-EC.9 a call is told by its beginning, arguments, progress and result, o
   ).filter(({ type }) => type.startsWith('tool.'))
   expect(told.map(({ type, toolCallId }) => [type, toolCallId])).toEqual([
     ...[
+      ['tool.args', 'c1'],
       ['tool.started', 'c1'],
       ['tool.args', 'c1'],
       ['tool.progress', 'c1'],
@@ -180,8 +183,9 @@ test('AR-EC.9 a call is told by its beginning, arguments, progress and result, o
       ['tool.failed', 'c2'],
     ],
   ])
-  expect(told[1]).toMatchObject({ payload: { toolName: 'look', args: { id: 1 } } })
-  expect(told[2]).toMatchObject({ payload: { progress: 1, total: 3 } })
+  expect(told[0]).toMatchObject({ payload: { toolName: 'look', attempt: 1, offset: 0, text: '{"i' } })
+  expect(told[2]).toMatchObject({ payload: { toolName: 'look', args: { id: 1 } } })
+  expect(told[3]).toMatchObject({ payload: { progress: 1, total: 3 } })
 })
 
 test('AR-ID.6 a run that goes on with what another one has left has a new id, and the task of that', () => {

@@ -23,7 +23,6 @@ import { UNKNOWN_TOOL } from '../../protocol/activities.js'
 import type { CallModelAnswer, CallRequest } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
-import { callIdOf, nestedCallIdOf } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { AttachmentRef, MessageStatus, ToolCallEntry } from '../../protocol/message.js'
@@ -66,7 +65,7 @@ import {
 } from './answer-facts.js'
 import type { Answered, FailedModel } from './answer-facts.js'
 import type { Reply } from './candidates.js'
-import { newPlan, toStreamedMessage, withOperations } from './model-step.js'
+import { answerCallId, newPlan, toStreamedMessage, withOperations } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** Commits the outcome of a model call, and returns it as the activity's answer. */
@@ -347,14 +346,13 @@ type CallOfAnswer = ModelToolCall & { readonly id: string }
 
 /** The calls of an answer. An answer without text, files and calls becomes one call that fails. */
 function callsOf(step: ModelStep, answer: ModelAnswer): readonly CallOfAnswer[] {
-  const { run, step: number, frame } = step.input
   const made = answer.toolCalls.slice(0, LIMITS.toolCallsPerAnswer)
   const empty = made.length === 0 && answer.files.length === 0 && answer.text.trim() === ''
   const calls = empty ? [{ name: EMPTY_ANSWER_TOOL, providerCallId: '', input: '{}' }] : made
   return calls.map((call, index) => ({
     ...call,
     name: call.name.slice(0, LIMITS.nameLength),
-    id: frame === null ? callIdOf(run, number, index) : nestedCallIdOf(frame.callId, index),
+    id: answerCallId(step, index),
   }))
 }
 

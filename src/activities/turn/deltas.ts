@@ -1,17 +1,23 @@
-import type { AnswerDelta } from '../../model/model-answer.js'
+import type { AnswerDelta, WrittenCall } from '../../model/model-answer.js'
 import { LIMITS } from '../../protocol/limits.js'
 import { noteFleeting } from '../../store/changes.js'
 import { appendDelta, countDeltas } from '../../store/messages/deltas.js'
-import type { NewDelta } from '../../store/messages/deltas.js'
+import type { DeltaCall, NewDelta } from '../../store/messages/deltas.js'
 import { isHeld } from '../../store/operations.js'
 import type { Store } from '../../store/store.js'
 import { StoreError } from '../../store/store-error.js'
-import { toStreamedMessage } from './model-step.js'
+import { answerCallId, toStreamedMessage } from './model-step.js'
 import type { ModelStep } from './model-step.js'
 
 /** Deltas of a stream are written at once, then in batches of this age or size. */
 const BATCH_INTERVAL = 10
 const BATCH_BYTES = 1024
+
+/** Milliseconds that arguments of calls wait, unless text takes them along: most are written sooner, and then cost nothing. */
+const ARGS_PAUSE = 100
+
+/** Characters of the arguments of one request's calls, together. */
+const ARGS_LENGTH = 64 * 1024
 
 /** After a batch that the store could not take: the store itself has waited already. */
 const RETRY_PAUSE = 500
@@ -25,6 +31,7 @@ export const FLEETING = 2_000
  * lost.
  * Does not own: the answer itself, which is committed with its operation. Live text is never the only copy.
  * Text that arrives during a write becomes the next batch: with a slow store batches grow, and their number does not.
+ * Arguments of calls go with the text; alone they are written ten times in a second at most, and not at the end, where the answer follows.
  * A failed batch is written again before newer text, so that the text has no gap. At most one answer is held in
  * memory.
  */
@@ -39,16 +46,17 @@ interface DeltaWriter {
 export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   const streamed = createStreamedText(store, step)
   const waiting = createWaitingText({ threadId: step.input.threadId, messageId: step.messageId })
-  let timer: NodeJS.Timeout | null = null
+  const alarm = createAlarm(flush)
   let writing: Promise<void> | null = null
   let lastWrite = 0
+  /** When the oldest of what waits came. */
+  let since = 0
   /** The time before which a store that has failed is not called again. */
   let notBefore = 0
   let ended = false
 
   function flush(): void {
-    if (timer !== null) clearTimeout(timer)
-    timer = null
+    alarm.clear()
     if (waiting.length === 0 || writing !== null) return
     const deltas = waiting.take()
     lastWrite = performance.now()
@@ -68,27 +76,31 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
   }
 
   function schedule(): void {
-    const { length } = waiting
+    const { length, isArgs } = waiting
     if (length === 0 || writing !== null) return
-    const due = length >= BATCH_BYTES ? 0 : lastWrite + BATCH_INTERVAL
-    const pause = Math.max(due, notBefore) - performance.now()
-    if (pause <= 0) flush()
-    else timer ??= setTimeout(flush, pause)
+    const due = isArgs ? since + ARGS_PAUSE : length >= BATCH_BYTES ? 0 : lastWrite + BATCH_INTERVAL
+    const at = Math.max(due, notBefore)
+    if (at <= performance.now()) flush()
+    else alarm.set(at)
   }
 
   return {
-    add({ kind, text }) {
-      if (text.length === 0) return
-      waiting.add(kind, text)
+    add(delta) {
+      if (delta.text.length === 0) return
+      if (waiting.length === 0) since = performance.now()
+      if (delta.kind === 'args') waiting.add('args', delta.text, callOf(step, delta.call))
+      else waiting.add(delta.kind, delta.text)
       schedule()
     },
     begin(request) {
+      if (waiting.isArgs) waiting.take()
       flush()
       waiting.begin(request)
       streamed.begin(request)
     },
     async finish() {
       ended = true
+      if (waiting.isArgs) waiting.take()
       flush()
       while (writing !== null) {
         await writing
@@ -96,6 +108,27 @@ export function writeDeltas(store: Store, step: ModelStep): DeltaWriter {
       }
     },
   }
+}
+
+/** Calls once, at the earliest of the times of `performance` that were set. */
+function createAlarm(call: () => void) {
+  let timer: { readonly id: NodeJS.Timeout; readonly at: number } | null = null
+  function clear(): void {
+    if (timer !== null) clearTimeout(timer.id)
+    timer = null
+  }
+  return {
+    clear,
+    set(at: number): void {
+      if (timer !== null && timer.at <= at) return
+      clear()
+      timer = { id: setTimeout(call, at - performance.now()), at }
+    },
+  }
+}
+
+function callOf(step: ModelStep, { index, name }: WrittenCall): WaitingCall {
+  return { id: answerCallId(step, index), name }
 }
 
 /** The text of an answer that is in the store so far. */
@@ -192,11 +225,16 @@ function write(store: Store, step: ModelStep, deltas: readonly NewDelta[]): Prom
 
 type Kind = AnswerDelta['kind']
 
+type WaitingCall = Pick<DeltaCall, 'id' | 'name'>
+
 /** The text of an answer that is not in the store yet, each piece with its offset in the answer. */
 interface WaitingText {
   /** Characters. */
   readonly length: number
-  add(kind: Kind, text: string): void
+  /** It is nothing but arguments of calls. */
+  readonly isArgs: boolean
+  /** `call` is that of `args`, of which the first `ARGS_LENGTH` characters of a request are taken. */
+  add(kind: Kind, text: string, call?: WaitingCall): void
   /** Removes all of the text and returns it. */
   take(): readonly NewDelta[]
   /** Puts it back before newer text; text of earlier attempts is dropped. */
@@ -207,21 +245,35 @@ interface WaitingText {
 
 export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageId'>): WaitingText {
   let attempt = 1
-  let offsets: Record<Kind, number> = { text: 0, reasoning: 0 }
-  let halves: Record<Kind, string> = { text: '', reasoning: '' }
+  /** By kind, and of a call by its id. */
+  let offsets = new Map<string, number>()
+  let halves = new Map<string, string>()
   let deltas: readonly NewDelta[] = []
+  let room = ARGS_LENGTH
   return {
     get length() {
       return deltas.reduce((length, { text }) => length + text.length, 0)
     },
-    add(kind, piece) {
-      const whole = halves[kind] + piece
+    get isArgs() {
+      return deltas.every(({ kind }) => kind === 'args')
+    },
+    add(kind, piece, call) {
+      const place = call?.id ?? kind
+      const offset = offsets.get(kind) ?? 0
+      const given = (halves.get(place) ?? '') + piece
+      const isCut = kind === 'args' && given.length > room
+      const whole = isCut ? given.slice(0, room) : given
       // Half of a surrogate pair cannot be stored; it is joined with the next piece.
-      halves[kind] = /[\uD800-\uDBFF]?$/.exec(whole)?.[0] ?? ''
-      const text = whole.slice(0, whole.length - halves[kind].length)
+      const half = HALF.exec(whole)?.[0] ?? ''
+      halves.set(place, half)
+      const text = whole.slice(0, whole.length - half.length)
+      if (kind === 'args') room = isCut ? 0 : room - text.length
       if (text === '') return
-      deltas = joinDeltas([...deltas, { ...message, attempt, kind, offset: offsets[kind], text }])
-      offsets[kind] += text.length
+      const before = offsets.get(place) ?? 0
+      const of = call === undefined ? {} : { call: { ...call, offset: before } }
+      deltas = joinDeltas([...deltas, { ...message, attempt, kind, offset, text, ...of }])
+      offsets.set(place, before + text.length)
+      if (call !== undefined) offsets.set(kind, offset + text.length)
     },
     take() {
       const taken = deltas
@@ -233,18 +285,21 @@ export function createWaitingText(message: Pick<NewDelta, 'threadId' | 'messageI
     },
     begin(next) {
       attempt = next
-      offsets = { text: 0, reasoning: 0 }
-      halves = { text: '', reasoning: '' }
+      offsets = new Map()
+      halves = new Map()
+      room = ARGS_LENGTH
     },
   }
 }
 
-/** Joins each delta with the previous one if both have the same kind and attempt. */
+const HALF = /[\uD800-\uDBFF]?$/
+
+/** Joins each delta with the previous one if both have the same kind, attempt and call. */
 function joinDeltas(deltas: readonly NewDelta[]): readonly NewDelta[] {
   const joined: NewDelta[] = []
   for (const delta of deltas) {
     const last = joined.at(-1)
-    if (last?.kind === delta.kind && last.attempt === delta.attempt)
+    if (last?.kind === delta.kind && last.attempt === delta.attempt && last.call?.id === delta.call?.id)
       joined[joined.length - 1] = { ...last, text: last.text + delta.text }
     else joined.push(delta)
   }

@@ -7,7 +7,7 @@
 import type { PlanContent, PromptContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelAnswer, CallModelInput } from '../../protocol/activities.js'
 import type { EventScope } from '../../protocol/events.js'
-import { beginOperationId, modelOperationId } from '../../protocol/ids.js'
+import { beginOperationId, callIdOf, modelOperationId, nestedCallIdOf } from '../../protocol/ids.js'
 import type { ThreadOperation } from '../../protocol/operations.js'
 import type { Micros } from '../../protocol/time.js'
 import type { StreamedMessage } from '../../store/messages/deltas.js'
@@ -40,6 +40,14 @@ export interface ModelStep {
   readonly isStep: boolean
   /** True if an earlier attempt has emitted the phases up to the model call. */
   readonly resumed: boolean
+}
+
+/** The id of the answer's call at that place. */
+export function answerCallId(
+  { input: { run, step, frame } }: Pick<ModelStep, 'input'>,
+  index: number,
+): string {
+  return frame === null ? callIdOf(run, step, index) : nestedCallIdOf(frame.callId, index)
 }
 
 /** The message into which the step's text is streamed. */

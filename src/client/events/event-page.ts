@@ -134,7 +134,7 @@ function joinEvent(place: EventPlace, event: StoredEvent, fields: object): Joine
 }
 
 export function toDeltaEvent(
-  { messageId, kind, attempt, offset, text }: NewDelta,
+  { messageId, kind, attempt, offset, text, call }: NewDelta,
   { cursor, ...place }: EventPlace & { readonly cursor: string },
 ): ThreadEvent {
   const event = {
@@ -149,6 +149,14 @@ export function toDeltaEvent(
       return { ...event, type: 'model.delta', messageId, payload }
     case 'reasoning':
       return { ...event, type: 'reasoning.delta', messageId, payload }
+    case 'args': {
+      if (call === undefined) throw new Error('Expected arguments with their call, got none.')
+      const { id: toolCallId, name, offset: start } = call
+      return {
+        ...{ ...event, type: 'tool.args', messageId, toolCallId },
+        payload: { ...payload, offset: start, name },
+      }
+    }
     case 'output':
       return { ...event, type: 'tool.output', toolCallId: messageId, payload }
     case 'progress': {

@@ -4,12 +4,13 @@ import type { EventPage } from './event-page.js'
 import { createEventStream, cursorOf, parsePosition } from './follow-events.js'
 import type { EventPosition } from './follow-events.js'
 
-const streamed = { messageId: 'msg:ä/ 1', attempt: 2, text: 40, reasoning: 7 }
+const streamed = { messageId: 'msg:ä/ 1', attempt: 2, text: 40, reasoning: 7, args: 0 }
 
 test.each<EventPosition>([
   { sequence: 0, streamed: null },
   { sequence: 12, streamed: null },
   { sequence: 12, streamed },
+  { sequence: 12, streamed: { ...streamed, args: 5 } },
 ])('a cursor leads back to where it was made', (position) => {
   const cursor = cursorOf(position)
   expect(cursor).toMatch(/^[!-~]+$/)
@@ -30,7 +31,8 @@ test.each([
   '12:m:1:2',
   '12:m:a:2:3',
   '12:%E0:1:2:3',
-  '12:m:1:2:3:4',
+  '12:m:1:2:3:4:5',
+  '12:m:1:2:3:x',
   ' 12',
   -1,
   0.5,
@@ -102,4 +104,31 @@ test('all of a text is read again once a second at most', () => {
   expect([stream.gap, stream.position.delta]).toEqual(['again', 0])
   read(row(2, 0, 'one two three '), row(3, 8, 'three '))
   expect([stream.gap, stream.position.delta]).toEqual(['none', 3])
+})
+
+test('arguments of two calls continue in the middle, behind what their cursor has seen', () => {
+  const args = (id: number, offset: number, call: StoredDelta['call'], text: string): StoredDelta => ({
+    ...row(id, offset, text),
+    ...{ kind: 'args', ...(call !== undefined && { call }) },
+  })
+  const one = { id: 'c1', name: 'refund', offset: 0 }
+  const two = { id: 'c2', name: 'look', offset: 0 }
+  const page = pageOf(
+    row(1, 0, 'I do. '),
+    args(2, 0, one, '{"euros"'),
+    args(3, 8, { ...one, offset: 8 }, ':40}'),
+    args(4, 12, two, '{"order"'),
+    args(5, 20, { ...two, offset: 8 }, ':1}'),
+  )
+  const whole = [...createEventStream(begin).take(page)]
+  expect(whole).toMatchObject([
+    { type: 'model.delta', cursor: '3:m:1:6:0' },
+    {
+      ...{ type: 'tool.args', messageId: 'm', toolCallId: 'c1', cursor: '3:m:1:6:0:12' },
+      payload: { attempt: 1, offset: 0, name: 'refund', text: '{"euros":40}' },
+    },
+    { toolCallId: 'c2', cursor: '3:m:1:6:0:23', payload: { offset: 0, name: 'look', text: '{"order":1}' } },
+  ])
+  const rest = [...createEventStream(parsePosition('3:m:1:6:0:15')).take(page)]
+  expect(rest).toMatchObject([{ toolCallId: 'c2', payload: { offset: 3, text: 'rder":1}' } }])
 })

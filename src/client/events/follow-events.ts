@@ -24,16 +24,28 @@ interface StreamedText {
   readonly text: number
   /** Characters of the reasoning of the message, or reports of the progress of the call. */
   readonly reasoning: number
+  /** Characters of the arguments of all calls of the message. */
+  readonly args: number
 }
 
 /** Which part of the position counts a kind. */
-const COUNTED = { text: 'text', output: 'text', reasoning: 'reasoning', progress: 'reasoning' } as const
+const COUNTED = {
+  text: 'text',
+  output: 'text',
+  args: 'args',
+  reasoning: 'reasoning',
+  progress: 'reasoning',
+} as const
 
-/** Formats a position in ASCII without blanks, for HTTP headers: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`. */
+/**
+ * Formats a position in ASCII without blanks, for HTTP headers: `12`, or `12:<message id>:<attempt>:<text>:<reasoning>`, and `:<args>`
+ * where arguments were seen.
+ */
 export function cursorOf({ sequence, streamed }: EventPosition): string {
   if (streamed === null) return String(sequence)
-  const { messageId, attempt, text, reasoning } = streamed
-  return [sequence, encodeURIComponent(messageId), attempt, text, reasoning].join(':')
+  const { messageId, attempt, text, reasoning, args } = streamed
+  const counted = args === 0 ? [text, reasoning] : [text, reasoning, args]
+  return [sequence, encodeURIComponent(messageId), attempt, ...counted].join(':')
 }
 
 /** Parses the `after` of `events()`: an event's cursor, or a sequence. @throws ConfigError */
@@ -49,16 +61,16 @@ function atSequence(sequence: number): EventPosition | null {
   return Number.isSafeInteger(sequence) && sequence >= 0 ? { sequence, streamed: null } : null
 }
 
-const CURSOR = /^(\d{1,15})(?::([\w%.!~*'()-]{1,2000}):(\d{1,15}):(\d{1,15}):(\d{1,15}))?$/
+const CURSOR = /^(\d{1,15})(?::([\w%.!~*'()-]{1,2000}):(\d{1,15}):(\d{1,15}):(\d{1,15})(?::(\d{1,15}))?)?$/
 
 function parseCursor(cursor: string): EventPosition | null {
-  const [whole, sequence, id, attempt, text, reasoning] = CURSOR.exec(cursor) ?? []
+  const [whole, sequence, id, attempt, text, reasoning, args = 0] = CURSOR.exec(cursor) ?? []
   if (whole === undefined) return null
   if (id === undefined) return { sequence: Number(sequence), streamed: null }
   const messageId = decodeText(id)
   if (messageId === null) return null
-  const streamed = { messageId, attempt: Number(attempt), text: Number(text), reasoning: Number(reasoning) }
-  return { sequence: Number(sequence), streamed }
+  const counted = { text: Number(text), reasoning: Number(reasoning), args: Number(args) }
+  return { sequence: Number(sequence), streamed: { messageId, attempt: Number(attempt), ...counted } }
 }
 
 function decodeText(text: string): string | null {
@@ -157,6 +169,7 @@ function follows(last: Piece, next: Piece): boolean {
   return (
     last.messageId === next.messageId &&
     last.kind === next.kind &&
+    last.call?.id === next.call?.id &&
     next.kind !== 'progress' &&
     last.offset + last.text.length === next.offset
   )
@@ -172,11 +185,12 @@ interface Unseen {
 
 /** Returns the part of a piece behind the text that was seen; null if there is none, or if its attempt was replaced. */
 function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
-  const { messageId, attempt, kind, offset, text } = piece
+  const { messageId, attempt, kind, offset, text, call } = piece
   const same = seen?.messageId === messageId
   // A piece of a stale attempt would be shown after the text of its successor.
   if (same && attempt < seen.attempt) return null
-  const position = same && attempt === seen.attempt ? seen : { messageId, attempt, text: 0, reasoning: 0 }
+  const nothing = { messageId, attempt, text: 0, reasoning: 0, args: 0 }
+  const position = same && attempt === seen.attempt ? seen : nothing
   const counted = COUNTED[kind]
   const known = position[counted]
   // A report of progress replaces those before it, so none of them is missing.
@@ -186,7 +200,10 @@ function cutToUnseen(piece: Piece, seen: StreamedText | null): Unseen | null {
   if (end <= known) return null
   const skipped = Math.max(0, known - offset)
   return {
-    piece: { ...piece, offset: offset + skipped, text: text.slice(skipped) },
+    piece: {
+      ...{ ...piece, offset: offset + skipped, text: text.slice(skipped) },
+      ...(call !== undefined && { call: { ...call, offset: call.offset + skipped } }),
+    },
     known,
     streamed: { ...position, [counted]: end },
   }

@@ -7,7 +7,7 @@ import type { Message } from '../../protocol/message.js'
 import { Attachments } from '../parts/attachments.js'
 import { formatWord } from '../parts/format.js'
 import { Markdown } from '../parts/markdown.js'
-import { Action, Empty, Problem } from '../parts/widgets.js'
+import { Action, Code, Empty, Problem, StatusDot } from '../parts/widgets.js'
 import { client } from '../session/api.js'
 import { callsOf } from '../../http/shown-messages.js'
 import type { Outgoing } from '../../http/outbox.js'
@@ -16,7 +16,7 @@ import { OriginalError } from '../parts/original-error.js'
 import { RequestCard } from '../requests/request-card.js'
 import type { OpenThread } from '../state/open-thread.js'
 import type { Run, ToolRun } from '../../fold/runs.js'
-import type { Draft } from '../../fold/transcript.js'
+import type { Draft, DraftCall } from '../../fold/transcript.js'
 import { ToolCard } from '../inspect/tool-card.js'
 import { ForkActions } from '../parts/fork-actions.js'
 
@@ -261,7 +261,26 @@ function DraftRow({ draft }: { readonly draft: Draft }) {
       </h2>
       {draft.reasoning !== '' && <Reasoning text={draft.reasoning} />}
       {draft.text !== '' && <Markdown text={draft.text} />}
+      {draft.calls.map((call) => (
+        <WrittenCall key={call.id} call={call} />
+      ))}
     </article>
+  )
+}
+
+/** A call while the model writes its arguments. */
+function WrittenCall({ call: { name, arguments: given } }: { readonly call: DraftCall }) {
+  return (
+    <section class="tool" data-outcome="writing">
+      <p class="tool-head">
+        <StatusDot status="running" />
+        <span class="tool-name">{name}</span>
+        <span class="faint">is written…</span>
+      </p>
+      <div class="tool-body">
+        <Code text={given} label={`Arguments of ${name} so far`} />
+      </div>
+    </section>
   )
 }
 

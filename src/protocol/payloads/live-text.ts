@@ -12,6 +12,12 @@ export interface DeltaPayload {
   readonly text: string
 }
 
+/** A piece of the arguments of a call while the model writes them: JSON that is not whole yet, and need never be. */
+export interface ArgsPayload extends DeltaPayload {
+  /** The tool, agent or prompt that the model calls. */
+  readonly name: string
+}
+
 /** How far a tool call is, in the words of MCP. */
 export interface ToolProgress {
   /** What is done so far, in the unit of `total`. */

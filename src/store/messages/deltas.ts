@@ -2,8 +2,17 @@ import { noteChange } from '../changes.js'
 import type { Reader, Writer } from '../store.js'
 import { pipeline } from '../transaction.js'
 
-/** `text` and `reasoning` of a model's answer; `output` and `progress` of a running tool call. */
-export type DeltaKind = 'text' | 'reasoning' | 'output' | 'progress'
+/** `text`, `reasoning` and `args` of a model's answer: `args` are the arguments of its calls; `output` and `progress` of a running tool call. */
+export type DeltaKind = 'text' | 'reasoning' | 'args' | 'output' | 'progress'
+
+/** The call of an answer whose arguments a piece continues. */
+export interface DeltaCall {
+  /** The id that it has once the answer is stored. */
+  readonly id: string
+  readonly name: string
+  /** The number of characters of its arguments before the piece. */
+  readonly offset: number
+}
 
 export interface NewDelta {
   readonly threadId: string
@@ -11,10 +20,12 @@ export interface NewDelta {
   readonly messageId: string
   readonly attempt: number
   readonly kind: DeltaKind
-  /** The number of characters of this kind before it, in this attempt; of `progress` the number of reports. */
+  /** The number of characters of this kind before it, in this attempt: of `args` those of all calls; of `progress` the number of reports. */
   readonly offset: number
   /** Of `progress` the report as JSON. */
   readonly text: string
+  /** Of `args` only. */
+  readonly call?: DeltaCall
 }
 
 /**
@@ -37,10 +48,15 @@ export async function appendDelta(tx: Writer, delta: NewDelta): Promise<number> 
       kind: delta.kind,
       start_offset: delta.offset,
       text: delta.text,
+      ...(delta.call !== undefined && columnsOf(delta.call)),
     })
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
+}
+
+function columnsOf({ id, name, offset }: DeltaCall) {
+  return { call_id: id, call_name: name, call_offset: offset }
 }
 
 /** Deletes the report of progress that a newer one replaces. */
@@ -84,6 +100,9 @@ export async function readDeltas(db: Reader, threadId: string, after = 0): Promi
     kind: row.kind as DeltaKind,
     offset: row.start_offset,
     text: row.text,
+    ...(row.call_id !== null && {
+      call: { id: row.call_id, name: row.call_name ?? '', offset: row.call_offset ?? 0 },
+    }),
   }))
 }
 

@@ -249,6 +249,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     columns: {
       ...{ id: 'id', thread_id: 'text', message_id: 'text', attempt: 'int' },
       ...{ kind: 'text', start_offset: 'int', text: 'text' },
+      ...{ call_id: 'text?', call_name: 'text?', call_offset: 'int?' },
     },
   },
   // `run`: null for all runs.

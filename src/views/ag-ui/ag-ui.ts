@@ -8,14 +8,13 @@
  * transcript. A run of AG-UI ends where a run of ours ends that has taken its messages, or where the thread waits for a person.
  */
 import type { JoinedMessage } from '../../protocol/event-codes.js'
-import type { ThreadEventOf } from '../../protocol/events.js'
 import type { Message } from '../../protocol/message.js'
 import { payloadOf, textOf } from '../view.js'
 import type { View, ViewedFact } from '../view.js'
 import type { AgUiEvent, AgUiRun, AgUiTerminal, AgUiUsage } from './events.js'
 import { metadataOf, messagesOfRow } from './messages.js'
 import type { AgUiMessage } from './messages.js'
-import { beginWriting, closeWriting, finishWriting, inSnapshot, write } from './writing.js'
+import { beginWriting, closeWriting, finishWriting, inSnapshot, write, writeArguments } from './writing.js'
 import type { Writing } from './writing.js'
 
 /** The transcript as the log had made it by then has to be said as a whole, and these messages behind it. */
@@ -118,9 +117,12 @@ function remember(state: AgUiState, event: ViewedFact): AgUiState {
 function say(run: AgUiRun, state: AgUiState, event: ViewedFact): Step {
   switch (event.type) {
     case 'model.delta':
-      return onDelta(state, event, 'text')
     case 'reasoning.delta':
-      return onDelta(state, event, 'reasoning')
+    case 'tool.args':
+      return onDelta(state, event)
+    case 'tool.progress':
+    case 'tool.output':
+      return onReport(state, event)
     case 'model.requested':
       return onRequested(state, event)
     case 'model.completed':
@@ -164,9 +166,11 @@ function say(run: AgUiRun, state: AgUiState, event: ViewedFact): Step {
   }
 }
 
-type Delta = Omit<ThreadEventOf<'model.delta'> | ThreadEventOf<'reasoning.delta'>, 'cursor'>
+type Live<Type extends 'model.delta' | 'reasoning.delta' | 'tool.args' | 'tool.output' | 'tool.progress'> =
+  ViewedFact & { type: Type }
 
-function onDelta(state: AgUiState, { messageId: id, payload }: Delta, kind: 'text' | 'reasoning'): Step {
+function onDelta(state: AgUiState, event: Live<'model.delta' | 'reasoning.delta' | 'tool.args'>): Step {
+  const { messageId: id, payload } = event
   const { attempt, text } = payload
   if (state.request?.id === id && !state.request.isShown) return [state, []]
   const role = state.side === 'b' ? 'user' : 'assistant'
@@ -174,8 +178,18 @@ function onDelta(state: AgUiState, { messageId: id, payload }: Delta, kind: 'tex
   const dropped = isKnown ? [] : drop(state)
   const current = isKnown && state.writing !== null ? state.writing : beginWriting(id, attempt, role)
   if (current.attempt > attempt) return [state, []]
-  const [writing, events] = write(current, kind, text)
+  const [writing, events] =
+    event.type === 'tool.args'
+      ? writeArguments(current, { id: event.toolCallId, name: event.payload.name, text })
+      : write(current, event.type === 'model.delta' ? 'text' : 'reasoning', text)
   return [{ ...state, writing }, [...dropped, ...events]]
+}
+
+/** An activity would be a message of the conversation, and stay there: a report is gone once its call has a result. */
+function onReport(state: AgUiState, event: Live<'tool.output' | 'tool.progress'>): Step {
+  const { toolCallId, type } = event
+  if (!state.hasOtherCalls && !state.calls.includes(toolCallId)) return [state, []]
+  return [state, [{ type: 'CUSTOM', name: `everthread.${type}`, value: { toolCallId, ...payloadOf(event) } }]]
 }
 
 /** The answer is asked for again: what was said of it does not count. */
@@ -190,7 +204,7 @@ function onRequested(state: AgUiState, event: ViewedFact & { type: 'model.reques
 function drop({ writing, sequence: last }: AgUiState, sequence = last): readonly (AgUiEvent | SnapshotDue)[] {
   if (writing === null) return []
   const closing = closeWriting(writing)
-  if (!writing.hasText && writing.reasoning === '') return closing
+  if (!writing.hasText && writing.reasoning === '' && writing.calls.length === 0) return closing
   return [...closing, { type: 'SNAPSHOT_DUE', sequence, more: inSnapshot(writing, false) }]
 }
 

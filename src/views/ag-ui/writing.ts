@@ -1,12 +1,12 @@
 /**
  * A message while it is written, in the words of AG-UI.
  *
- * Owns: when its text and reasoning open and close, and what becomes of a text that an answer was called again for. Does not own: what
+ * Owns: when its text, reasoning and calls open and close, and what becomes of a text that an answer was called again for. Does not own: what
  * else a run says (`ag-ui.ts`).
  * Invariants: what is opened is closed, and a text is open once; AG-UI cannot take words back, so what was said of an attempt that does
  * not count is removed by a snapshot, and then said anew under the same id.
  */
-import type { Message } from '../../protocol/message.js'
+import type { Message, ToolCallEntry } from '../../protocol/message.js'
 import type { AgUiEvent } from './events.js'
 import { messagesOfRow, reasoningIdOf } from './messages.js'
 import type { AgUiMessage } from './messages.js'
@@ -21,10 +21,15 @@ export interface Writing {
   readonly open: 'text' | 'reasoning' | null
   /** Whether its text was ever opened. */
   readonly hasText: boolean
+  /** Calls whose arguments have begun: all of them are open. */
+  readonly calls: readonly ToolCallEntry[]
+  /** A part came behind one that stands behind it in the transcript. */
+  readonly isMixed: boolean
 }
 
 export function beginWriting(id: string, attempt: number, role: Writing['role']): Writing {
-  return { id, attempt, role, text: '', reasoning: '', open: null, hasText: false }
+  const nothing = { text: '', reasoning: '', open: null, hasText: false, calls: [], isMixed: false }
+  return { id, attempt, role, ...nothing }
 }
 
 type Said = readonly [Writing, readonly AgUiEvent[]]
@@ -45,6 +50,41 @@ export function write(writing: Writing, kind: 'text' | 'reasoning', delta: strin
   ]
 }
 
+/** A piece of the arguments of a call. */
+interface Arguments {
+  readonly id: string
+  readonly name: string
+  readonly text: string
+}
+
+/** Adds a piece of the arguments of a call. */
+export function writeArguments(writing: Writing, { id, name, text: delta }: Arguments): Said {
+  const at = writing.calls.findIndex((call) => call.id === id)
+  const known = writing.calls[at] ?? callOf(id, name, '')
+  const call = callOf(id, known.function.name, known.function.arguments + delta)
+  const calls = at === -1 ? [...writing.calls, call] : writing.calls.with(at, call)
+  return [
+    { ...writing, open: null, calls },
+    [
+      ...closeText(writing),
+      ...(at === -1 ? [startOf(writing, call)] : []),
+      { type: 'TOOL_CALL_ARGS', toolCallId: id, delta },
+    ],
+  ]
+}
+
+function callOf(id: string, name: string, given: string): ToolCallEntry {
+  return { id, type: 'function', function: { name, arguments: given } }
+}
+
+/** A call of an assistant is in its message; one of a side that speaks as the user is a message of its own. */
+function startOf({ id, role }: Pick<Writing, 'id' | 'role'>, call: ToolCallEntry): AgUiEvent {
+  return {
+    ...{ type: 'TOOL_CALL_START', toolCallId: call.id, toolCallName: call.function.name },
+    ...(role === 'assistant' && { parentMessageId: id }),
+  }
+}
+
 function openAs(writing: Writing, kind: 'text' | 'reasoning'): Said {
   if (writing.open === kind) return [writing, []]
   const { id, role } = writing
@@ -56,12 +96,23 @@ function openAs(writing: Writing, kind: 'text' | 'reasoning'): Said {
           { type: 'REASONING_START', messageId },
           { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' },
         ]
-  const opened = { ...writing, open: kind, hasText: writing.hasText || kind === 'text' }
-  return [opened, [...closeWriting(writing), ...opening]]
+  const { hasText, calls, isMixed } = writing
+  const isLate = kind === 'reasoning' ? hasText || calls.length > 0 : role === 'user' && calls.length > 0
+  const isNew = kind === 'reasoning' ? writing.reasoning === '' : !hasText
+  const opened = {
+    ...{ ...writing, open: kind, hasText: hasText || kind === 'text' },
+    isMixed: isMixed || (isNew && isLate),
+  }
+  return [opened, [...closeText(writing), ...opening]]
 }
 
 /** Closes what is open of it. */
-export function closeWriting({ id, open }: Writing): readonly AgUiEvent[] {
+export function closeWriting(writing: Writing): readonly AgUiEvent[] {
+  const ends = writing.calls.map(({ id }): AgUiEvent => ({ type: 'TOOL_CALL_END', toolCallId: id }))
+  return [...closeText(writing), ...ends]
+}
+
+function closeText({ id, open }: Writing): readonly AgUiEvent[] {
   if (open === null) return []
   if (open === 'text') return [{ type: 'TEXT_MESSAGE_END', messageId: id }]
   const messageId = reasoningIdOf(id)
@@ -73,13 +124,18 @@ export function closeWriting({ id, open }: Writing): readonly AgUiEvent[] {
 
 /** What a snapshot has to say of it so that the client keeps what it has; `kept` false: so that it keeps nothing. */
 export function inSnapshot(
-  { id, role, text, reasoning, hasText }: Writing,
+  { id, role, text, reasoning, hasText, calls }: Writing,
   kept: boolean,
 ): readonly AgUiMessage[] {
   // A client keeps reasoning that a snapshot does not name.
   const thought: readonly AgUiMessage[] =
     reasoning === '' ? [] : [{ id: reasoningIdOf(id), role: 'reasoning', content: kept ? reasoning : '' }]
-  return kept && hasText ? [...thought, { id, role, content: text }] : thought
+  if (!kept) return thought
+  const spoken = hasText ? [{ id, role, content: text }] : []
+  if (calls.length === 0) return [...thought, ...spoken]
+  if (role === 'assistant') return [...thought, { id, role, ...spoken[0], toolCalls: calls }]
+  const called = calls.map((call) => ({ id: call.id, role: 'assistant', toolCalls: [call] }) as const)
+  return [...thought, ...spoken, ...called]
 }
 
 /** The row of the message: the rest of its words, and its calls. `fits` is false if other words were said. */
@@ -88,29 +144,43 @@ export function finishWriting(
   row: Message,
 ): { readonly fits: boolean; readonly events: readonly AgUiEvent[] } {
   const [thought, spoken] = [row.reasoning_content ?? '', row.content ?? '']
-  const fits = thought.startsWith(writing.reasoning) && spoken.startsWith(writing.text)
-  if (!fits) return { fits, events: [...closeWriting(writing), ...callEvents(row)] }
+  const messages = messagesOfRow(row)
+  const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
+  const isSaid = thought.startsWith(writing.reasoning) && spoken.startsWith(writing.text)
+  if (!isSaid || !areBeginnings(writing.calls, calls)) return { fits: false, events: [] }
   const [reasoned, first] = write(writing, 'reasoning', thought.slice(writing.reasoning.length))
   const [said, second] = write(reasoned, 'text', spoken.slice(writing.text.length))
-  const needsText = messagesOfRow(row).some(({ id, content }) => id === row.id && content !== undefined)
-  const [opened, third] = needsText && !said.hasText ? openAs(said, 'text') : ([said, []] as const)
-  const metadata = messagesOfRow(row).find(({ id }) => id === row.id)?.metadata
-  const closing = closeWriting(opened).map((event) =>
-    event.type === 'TEXT_MESSAGE_END' && metadata !== undefined ? { ...event, metadata } : event,
+  const own = messages.find(({ id }) => id === row.id)
+  // Only the end of a text can carry metadata, and arguments have closed it.
+  const needsEnd = own?.metadata !== undefined && writing.calls.length > 0
+  const needsText = own?.content !== undefined && (!said.hasText || needsEnd)
+  const [opened, third] = needsText ? openAs(said, 'text') : ([said, []] as const)
+  const closing = closeText(opened).map((event) =>
+    event.type === 'TEXT_MESSAGE_END' && own?.metadata !== undefined
+      ? { ...event, metadata: own.metadata }
+      : event,
   )
-  return { fits, events: [...first, ...second, ...third, ...closing, ...callEvents(row)] }
+  // A text without words, that its client has not before its calls, is not there for it.
+  const isUnsaid = writing.calls.length > 0 && needsText && spoken === ''
+  const rest = calls.flatMap((call) => restOfCall(opened, call))
+  return { fits: !opened.isMixed && !isUnsaid, events: [...first, ...second, ...third, ...closing, ...rest] }
 }
 
-/** Its calls, whose arguments are known as a whole. */
-function callEvents(row: Message): readonly AgUiEvent[] {
-  return messagesOfRow(row).flatMap(({ id, toolCalls = [] }) =>
-    toolCalls.flatMap(({ id: toolCallId, function: { name, arguments: delta } }): readonly AgUiEvent[] => [
-      {
-        ...{ type: 'TOOL_CALL_START', toolCallId, toolCallName: name },
-        ...(id !== toolCallId && { parentMessageId: id }),
-      },
-      ...(delta === '' ? [] : [{ type: 'TOOL_CALL_ARGS', toolCallId, delta } as const]),
-      { type: 'TOOL_CALL_END', toolCallId },
-    ]),
-  )
+function areBeginnings(written: readonly ToolCallEntry[], stored: readonly ToolCallEntry[]): boolean {
+  return written.every(({ id, function: { name, arguments: given } }, index) => {
+    const call = stored[index]
+    return call?.id === id && call.function.name === name && call.function.arguments.startsWith(given)
+  })
+}
+
+/** The rest of a call, whose arguments are known as a whole. */
+function restOfCall(writing: Writing, call: ToolCallEntry): readonly AgUiEvent[] {
+  const { id: toolCallId, function: made } = call
+  const written = writing.calls.find(({ id }) => id === toolCallId)
+  const delta = made.arguments.slice(written?.function.arguments.length ?? 0)
+  return [
+    ...(written === undefined ? [startOf(writing, call)] : []),
+    ...(delta === '' ? [] : [{ type: 'TOOL_CALL_ARGS', toolCallId, delta } as const]),
+    { type: 'TOOL_CALL_END', toolCallId },
+  ]
 }

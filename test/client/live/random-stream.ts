@@ -27,6 +27,8 @@ interface Streaming {
   readonly isCall: boolean
   attempt: number
   readonly offsets: Record<'text' | 'reasoning', number>
+  /** Of the arguments of its calls. */
+  readonly args: number[]
 }
 
 export function randomStream(store: Store, threadId: string, random: SeededRandom): RandomStream {
@@ -41,6 +43,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
 
   async function stream(streaming: Streaming): Promise<void> {
     if (streaming.isCall) return report(streaming)
+    if (random.chance(0.3)) return writeArguments(streaming)
     const kind = random.pick<'text' | 'reasoning'>(['text', 'text', 'reasoning'])
     const text = 'abcdefghij'.slice(0, 1 + random.below(9))
     const { messageId, attempt, offsets } = streaming
@@ -48,6 +51,20 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     await store.write((tx) => appendDelta(tx, { threadId, messageId, attempt, kind, offset, text }))
     offsets[kind] += text.length
     const key = `${messageId}/${attempt}/${kind === 'text' ? 'model.delta' : 'reasoning.delta'}`
+    expected.texts.set(key, (expected.texts.get(key) ?? '') + text)
+  }
+
+  async function writeArguments({ messageId, attempt, args }: Streaming): Promise<void> {
+    const index = random.below(Math.min(3, args.length + 1))
+    const offset = args.reduce((sum, length) => sum + length, 0)
+    const before = args[index] ?? 0
+    const text = '{"abcdefg"'.slice(0, 1 + random.below(9))
+    const call = { id: `${messageId} ${index}`, name: `tool${index}`, offset: before }
+    await store.write((tx) =>
+      appendDelta(tx, { threadId, messageId, attempt, kind: 'args', offset, text, call }),
+    )
+    args[index] = before + text.length
+    const key = `${messageId}/${attempt}/tool.args ${call.id}`
     expected.texts.set(key, (expected.texts.get(key) ?? '') + text)
   }
 
@@ -77,6 +94,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     streaming.attempt += 1
     streaming.offsets.text = 0
     streaming.offsets.reasoning = 0
+    streaming.args.length = 0
     const { messageId, attempt } = streaming
     // A fallback leaves what was streamed to the commit; an attempt after a crash drops it.
     if (random.chance(0.5)) await store.write((tx) => dropAttempts(tx, { threadId, messageId }, attempt))
@@ -111,7 +129,7 @@ export function randomStream(store: Store, threadId: string, random: SeededRando
     async step() {
       now ??= {
         ...{ messageId: `m ${++messages}:${threadId}`, isCall: random.chance(0.4) },
-        ...{ attempt: 1, offsets: { text: 0, reasoning: 0 } },
+        ...{ attempt: 1, offsets: { text: 0, reasoning: 0 }, args: [] },
       }
       const chance = random.next()
       if (chance < 0.2) await tell(fact('queue.changed', { waiting: 0 }))

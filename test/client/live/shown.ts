@@ -33,7 +33,8 @@ export function show(shown: Shown, event: Told): void {
     return
   }
   const { attempt, offset, text } = event.payload as { attempt: number; offset: number; text: string }
-  const key = `${event.messageId ?? event.toolCallId}/${attempt}/${event.type}`
+  const call = event.type === 'tool.args' ? ` ${event.toolCallId}` : ''
+  const key = `${event.messageId ?? event.toolCallId}/${attempt}/${event.type}${call}`
   const before = shown.texts.get(key) ?? ''
   if (event.type === 'tool.progress') {
     const { progress } = event.payload as { progress: number }
