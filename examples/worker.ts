@@ -9,6 +9,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<Registry>>> = {
   'research-tree': async () => (await import('./research-tree/registry.ts')).research,
   handoff: async () => (await import('./handoff/registry.ts')).hotel,
   'effects-and-variables': async () => (await import('./effects-and-variables/registry.ts')).office,
+  mcp: async () => (await import('./mcp/registry.ts')).neighbours,
   newsroom: async () => (await import('./newsroom/registry.ts')).newsroom,
   'python-tool': async () => (await import('./python-tool/registry.ts')).reading_room,
   'standard-agents-folder': async () => (await import('./standard-agents-folder/registry.ts')).library,

@@ -14,6 +14,7 @@ export { defineRemoteTool } from './definitions/tool.js'
 export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
 export type {
+  CancelledCall,
   ResumedCall,
   SourceCall,
   SourcePending,

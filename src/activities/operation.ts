@@ -148,6 +148,10 @@ export interface Continuation {
   /** From 2. */
   readonly number: number
   readonly resume: JsonObject
+  /** How often it has asked a person. */
+  readonly asked: number
+  /** The name of the source that goes on with it. */
+  readonly source: string
   /** The answer of the activity that has ended the part before. */
   readonly answer: PendingAnswer | WaitAnswer
 }

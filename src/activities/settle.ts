@@ -46,6 +46,7 @@ import type { OperationKey } from './operation.js'
 import { giveUpEffect } from './run-effect.js'
 import { microseconds } from './scope.js'
 import { holdPrecedent } from './sequence.js'
+import { cancelWaitingCalls } from './sources/cancelled-calls.js'
 import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import { openAnyThread } from './thread-row.js'
@@ -73,6 +74,8 @@ export async function settle(dependencies: ActivityDependencies, sent: SettleInp
     // No call follows that would end the charge of the last one.
     if (isBudgeted && (end !== null || close !== null))
       await endChargeOf(store, { threadId, at: end === null ? null : microseconds(sent) })
+    if (end !== null && end.outcome !== 'completed')
+      await cancelWaitingCalls(dependencies, { threadId, run: sent.run, agent: sent.snapshot.agent })
     return answer
   })
 }

@@ -1,10 +1,11 @@
+import type { SourceUser } from '../definitions/tool-source.js'
 import { fact } from '../protocol/facts.js'
 import { rootOf } from '../protocol/messages.js'
 import type { ThreadStart } from '../protocol/messages.js'
 import { toMicros } from '../protocol/time.js'
 import type { Micros, Millis } from '../protocol/time.js'
 import { appendEvents } from '../store/events.js'
-import type { Writer } from '../store/store.js'
+import type { Store, Writer } from '../store/store.js'
 import { findThread, findThreadForCall, findThreadForStep, insertThread } from '../store/threads/threads.js'
 import type { NewThread, ThreadOfCall, ThreadOfStep, ThreadRecord } from '../store/threads/threads.js'
 
@@ -53,6 +54,15 @@ export function movesActivity({ last_activity_at: last }: OpenThread, now: Micro
 /** As `openThread`, but also for a terminated thread. */
 export async function openAnyThread(tx: Writer, registration: Registration): Promise<ThreadRecord | null> {
   return (await findThread(tx, registration.threadId)) ?? register(tx, registration)
+}
+
+/** For whom the sources of tools of a thread are asked. */
+export async function readSourceUser(
+  store: Store,
+  { threadId, agent }: Pick<SourceUser, 'threadId' | 'agent'>,
+): Promise<SourceUser> {
+  const thread = await store.read((db) => findThread(db, threadId))
+  return { threadId, agent, account: thread?.account ?? null, user: thread?.user_id ?? null }
 }
 
 async function register(

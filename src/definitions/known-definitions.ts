@@ -4,6 +4,7 @@ import type { AnyHook } from './hook.js'
 import type { ModelDefinition } from './model.js'
 import type { PromptDefinition } from './prompt.js'
 import type { ToolDefinition } from './tool.js'
+import type { ToolSource } from './tool-source.js'
 
 /** The word for one definition of each kind. */
 export const KIND_WORDS = {
@@ -56,6 +57,12 @@ export interface Registry<
   readonly output?: Output
   /** Things that are allowed but probably mistakes; workers log them. */
   readonly warnings: readonly string[]
+}
+
+/** The sources of tools of all prompts, each once. */
+export function sourcesOf(registry: Registry): readonly ToolSource[] {
+  const { prompts } = registry.names()
+  return [...new Set(prompts.flatMap((name) => registry.prompt(name)?.toolSources ?? []))]
 }
 
 /** The names of all definitions; hooks have ids. */

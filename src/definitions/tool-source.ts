@@ -71,6 +71,13 @@ export interface ResumedCall extends SourceCall {
   readonly answer: ToolResult | null
 }
 
+/** A call that waited for its next part when its run was stopped. */
+export interface CancelledCall extends SourceUser {
+  readonly resume: JsonObject
+  /** Aborts after 5 seconds, and with the worker. */
+  readonly signal: AbortSignal
+}
+
 type SourceAnswer = ToolAnswer | SourcePending
 
 /** Tools that are known only when somebody asks for them, such as those of an MCP server. */
@@ -86,6 +93,11 @@ export interface ToolSource {
    * idempotent; behind a time it is run again.
    */
   resume?(call: ResumedCall): SourceAnswer | Promise<SourceAnswer>
+  /**
+   * Hears of a call that has answered `SourcePending` and was stopped, so that what it waits for can end. It may be called more than once
+   * for a call; what it throws is logged, and the call is over anyway.
+   */
+  cancel?(call: CancelledCall): Promise<void>
   /** Ends what the source holds, with its worker. */
   close?(): Promise<void>
 }

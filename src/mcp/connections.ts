@@ -12,6 +12,7 @@ import type { SourceUser } from '../definitions/tool-source.js'
 import { ToolError } from '../definitions/tool-error.js'
 import { connectError } from './mcp-errors.js'
 import type { HttpServer, McpServer, StdioServer } from './server-options.js'
+import { letTasksThrough, TASKS } from './tasks.js'
 
 interface Connections {
   /** A connection that works for this user. @throws ToolError if there is none in time */
@@ -82,7 +83,7 @@ async function connect(server: McpServer, user: SourceUser, onEnd: () => void): 
   const client = new McpClient(
     { name: 'everthread', version: '1' },
     {
-      capabilities: { elicitation: { form: {} } },
+      capabilities: { elicitation: { form: {} }, extensions: { [TASKS]: {} } },
       // A server that does not answer the first request is one of before 2026-07-28, and gets the other half of the time.
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.ceil(timeout / 2) } },
       inputRequired: { autoFulfill: false },
@@ -108,6 +109,7 @@ async function connect(server: McpServer, user: SourceUser, onEnd: () => void): 
   try {
     const { signal } = abort
     await Promise.race([client.connect(transport, { timeout, signal }), rejectAt(signal)])
+    letTasksThrough(transport)
     client.onclose = onEnd
     return client
   } catch (error) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { ToolError } from '../definitions/tool-error.js'
-import { callError, connectError } from './mcp-errors.js'
+import { callError, connectError, taskError } from './mcp-errors.js'
 
 const error = (fields: object, message = 'No', cause?: unknown) =>
   Object.assign(new Error(message, { cause }), fields)
@@ -35,6 +35,11 @@ test.each([
   const made = callError('demo', thrown)
   expect(made).toMatchObject({ category, code })
   expect(ToolError.isInstance(made) && made.message).toMatch(/^The MCP server "demo" /)
+})
+
+test('a task that the server does not know is lost, and any other failure is that of a call', () => {
+  expect(taskError('demo', error({ code: -32_602 }))).toMatchObject({ code: 'mcp_task_lost' })
+  expect(taskError('demo', error({ code: 'REQUEST_TIMEOUT' }))).toMatchObject({ code: 'mcp_timeout' })
 })
 
 test('a stop is no failure of the server', () => {

@@ -70,6 +70,14 @@ export function callError(server: string, error: unknown): unknown {
   })
 }
 
+/** A question about a task that failed. One that the server does not know is gone, whatever it has done. */
+export function taskError(server: string, error: unknown): unknown {
+  if (ToolError.isInstance(error) || fieldOf(error, 'code') !== INVALID_PARAMS)
+    return callError(server, error)
+  const message = `The MCP server "${server}" does not know the task of the call any more: what it did is not known.`
+  return new ToolError(message, { category: 'not_found', code: 'mcp_task_lost', cause: error })
+}
+
 function isBroken(error: unknown): boolean {
   return error instanceof TypeError || typeof fieldOf(fieldOf(error, 'cause'), 'code') === 'string'
 }

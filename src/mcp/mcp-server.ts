@@ -16,6 +16,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import { ToolError } from '../definitions/tool-error.js'
 import type {
+  CancelledCall,
   ResumedCall,
   SourceCall,
   SourcePending,
@@ -30,6 +31,7 @@ import { askPerson, readWaitingInput, responsesOf } from './input-required.js'
 import { callError } from './mcp-errors.js'
 import { checkServer } from './server-options.js'
 import type { McpServer, McpToolEntry } from './server-options.js'
+import { readWaitingTask, waitForNewTask } from './tasks.js'
 import { toolAnswer } from './tool-answer.js'
 
 const CALL_TIMEOUT = 60_000
@@ -62,6 +64,7 @@ export function mcpServer(server: McpServer): ToolSource {
     },
     call: async (call) => callTool(server, await connections.get(call), { call }),
     resume: (call) => resumeCall(server, connections, call),
+    cancel: (call) => cancelCall(server, connections, call),
     close: () => connections.close(),
   }
 }
@@ -128,7 +131,8 @@ async function callTool(
       { name, arguments: args, ...further },
       options,
     )
-    return isQuestion(answer) ? askPerson(server.name, answer) : toolAnswer(answer)
+    if (isQuestion(answer)) return askPerson(server.name, answer)
+    return waitForNewTask(server.name, answer._meta) ?? toolAnswer(answer)
   } catch (error) {
     throw callError(server.name, error)
   }
@@ -142,10 +146,12 @@ function isQuestion(answer: CallToolResult | InputRequiredResult): answer is Inp
 const [FIRST_PAUSE, LONGEST_PAUSE] = [5_000, 300_000]
 /** Tries in about an hour. */
 const MOST_TRIES = 18
+/** For a question about a task, which needs no work. */
+const TASK_TIMEOUT = 30_000
 
 /**
- * Sends the answer of a person. While the server cannot be reached, nothing has been sent: the answer waits with the state of the call, by
- * durable timers.
+ * Sends the answer of a person, or asks for a task. While the server cannot be reached, nothing has been sent: the answer waits with the
+ * state of the call, by durable timers.
  */
 async function resumeCall(
   server: McpServer,
@@ -153,22 +159,60 @@ async function resumeCall(
   call: ResumedCall,
 ): Promise<ToolResult | SourcePending> {
   const { answer = call.answer, tries = 0, ...state } = call.resume as Waiting
-  const input = readWaitingInput(state)
+  const isTask = readWaitingTask(server.name, state) !== null
+  // The part behind a timer may run again after a crash, so that is the one which sends it: the server knows answers by their keys.
+  if (isTask && call.answer !== null)
+    return { status: 'pending', after: 0, resume: { ...state, answer } as unknown as JsonObject }
+  try {
+    return await goOn(server, await connections.get(call), { call, state, answer })
+  } catch (error) {
+    if (tries >= MOST_TRIES || !mayBeSentAgain(error, isTask)) throw error
+    const after = Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE)
+    const resume = { ...state, answer, tries: tries + 1 } as unknown as JsonObject
+    return { status: 'pending', after, resume }
+  }
+}
+
+/** Nothing was sent, or what was sent is a question about a task. */
+function mayBeSentAgain(error: unknown, isTask: boolean): boolean {
+  if (!ToolError.isInstance(error)) return false
+  const isPassing = error.category === 'transient' || error.code === 'mcp_timeout'
+  return error.code === 'mcp_unreachable' || (isTask && isPassing)
+}
+
+interface GoingOn {
+  readonly call: ResumedCall
+  readonly state: JsonObject
+  readonly answer: ToolResult | null
+}
+
+async function goOn(
+  server: McpServer,
+  client: Client,
+  { call, state, answer }: GoingOn,
+): Promise<ToolResult | SourcePending> {
+  const [input, task] = [readWaitingInput(state), readWaitingTask(server.name, state)]
+  if (task !== null) {
+    const answered = input === null ? null : { input, answer }
+    return task.goOn(client, answered, { signal: call.signal, timeout: TASK_TIMEOUT })
+  }
   if (input === null) throw new Error('Expected the state of a call that waits for input, got another one.')
   const { requestState } = input
   const further = {
     inputResponses: responsesOf(input, answer),
     ...(requestState !== undefined && { requestState }),
   }
-  try {
-    return await callTool(server, await connections.get(call), { call, further })
-  } catch (error) {
-    const isUnsent = ToolError.isInstance(error) && error.code === 'mcp_unreachable'
-    if (!isUnsent || tries >= MOST_TRIES) throw error
-    const after = Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE)
-    const resume = { ...state, answer, tries: tries + 1 } as unknown as JsonObject
-    return { status: 'pending', after, resume }
-  }
+  return callTool(server, client, { call, further })
+}
+
+/** A stopped call of which the server still has a task. */
+async function cancelCall(
+  server: McpServer,
+  connections: ReturnType<typeof createConnections>,
+  { resume, signal, ...user }: CancelledCall,
+): Promise<void> {
+  const task = readWaitingTask(server.name, resume)
+  await task?.cancel(await connections.get(user), { signal, timeout: TASK_TIMEOUT })
 }
 
 /** The state of a call that waits, with the answer that could not be sent yet. */

@@ -195,6 +195,28 @@ export async function listOperationsFrom(
   return rows.map((row) => codec.fromRow(row))
 }
 
+/** The operations of the calls of a run that a stop has ended, with what their rows keep of a next part. */
+export async function listCutContinuations(
+  db: Reader,
+  { threadId, run }: { readonly threadId: string; readonly run: number },
+): Promise<readonly OperationRecord[]> {
+  const rows = await db
+    .selectFrom('operations')
+    .innerJoin('tool_calls', (join) =>
+      join
+        .onRef('tool_calls.thread_id', '=', 'operations.thread_id')
+        .onRef('tool_calls.id', '=', 'operations.id'),
+    )
+    .selectAll('operations')
+    .where('operations.thread_id', '=', threadId)
+    .where('operations.run', '=', run)
+    .where('operations.kind', '=', 'tool')
+    .where('operations.detail', 'is not', null)
+    .where('tool_calls.status', 'in', ['interrupted', 'cancelled'])
+    .execute()
+  return rows.map((row) => codec.fromRow(row))
+}
+
 /** Whether this attempt holds the operation and it is started. */
 export async function isHeld(
   db: Reader,

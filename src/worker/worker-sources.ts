@@ -1,3 +1,4 @@
+import { sourcesOf } from '../definitions/known-definitions.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import type { ToolSource } from '../definitions/tool-source.js'
 
@@ -19,9 +20,4 @@ async function leave(source: ToolSource): Promise<void> {
   const left = (users.get(source) ?? 1) - 1
   users.set(source, left)
   if (left === 0) await source.close?.()
-}
-
-function sourcesOf(registry: Registry): readonly ToolSource[] {
-  const { prompts } = registry.names()
-  return [...new Set(prompts.flatMap((name) => registry.prompt(name)?.toolSources ?? []))]
 }

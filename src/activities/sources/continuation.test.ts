@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 
 import type { PendingAnswer, WaitAnswer } from '../../protocol/activities.js'
 import type { OperationRecord } from '../../store/operations.js'
-import { answerOfPart } from './continuation.js'
+import type { HeldCall } from '../tool/held-call.js'
+import { answerOfPart, pendingProblem } from './continuation.js'
 
 const asks: PendingAnswer = {
   ...{
@@ -31,6 +32,15 @@ test('a retry of the part that waits returns its answer, also with an older answ
   expect(answerOfPart(none, suspended(waits))).toBe(waits)
   expect(answerOfPart({ ...none, response }, suspended(waits))).toBe(waits)
   expect(answerOfPart({ ...none, now: 5_000 }, suspended(waits))).toBeNull()
+})
+
+test('a person is asked 20 times by one call, however often it has waited for a time', () => {
+  const after = (number: number, asked: number) =>
+    ({ operation: { detail: { continuation: { number, asked } } } }) as unknown as HeldCall
+  const question = { status: 'pending', resume: {} } as const
+  expect(pendingProblem(after(900, 19), question)).toBeNull()
+  expect(pendingProblem(after(21, 20), question)).toBe('The tool has asked 20 times, and did not end.')
+  expect(pendingProblem(after(900, 20), { ...question, after: 1_000 })).toBeNull()
 })
 
 test.each([

@@ -62,16 +62,19 @@ export async function readResumed(
 
 /** Why a call cannot go on as its source wants, for the model; null: it can. */
 export function pendingProblem(call: HeldCall, { resume, form, after }: SourcePending): string | null {
-  const number = numberOf(call)
   if (JSON.stringify(resume).length > STATE_BYTES)
     return `The tool wants to go on with more than ${STATE_BYTES} bytes of state.`
   if (after !== undefined)
     return typeof after === 'number' && after >= 0
       ? null
       : 'The tool wants to go on after something that is no time.'
-  if (number > MOST_QUESTIONS) return `The tool has asked ${MOST_QUESTIONS} times, and did not end.`
+  if (askedOf(call) >= MOST_QUESTIONS) return `The tool has asked ${MOST_QUESTIONS} times, and did not end.`
   const problem = form === undefined ? undefined : schemaFormProblem(form)
   return problem === undefined ? null : `The tool answered with a "form" that is no JSON Schema: ${problem}`
+}
+
+function askedOf({ operation: { detail } }: HeldCall): number {
+  return continuationOf({ detail })?.asked ?? 0
 }
 
 function numberOf({ operation: { detail } }: HeldCall): number {
@@ -82,7 +85,7 @@ function numberOf({ operation: { detail } }: HeldCall): number {
 export function suspendCall(
   store: Store,
   call: HeldCall,
-  { resume, form, after }: SourcePending,
+  { resume, form, after, source }: SourcePending & Pick<Continuation, 'source'>,
 ): Promise<PendingAnswer | WaitAnswer> {
   const { input, row, operation, now, scope, since } = call
   const { threadId, callId } = input
@@ -94,7 +97,8 @@ export function suspendCall(
       ? { ...{ type: 'pending', requestId, kind: 'call' }, status: 'waiting_input', next: 'execute' }
       : { type: 'wait', until: input.now + elapsed + Math.min(after, LIMITS.longestTimer) }
   return commit(store, operation, async (tx): Promise<PendingAnswer | WaitAnswer> => {
-    await suspend(tx, operation, { number, resume, answer })
+    const times = askedOf(call) + (answer.type === 'wait' ? 0 : 1)
+    await suspend(tx, operation, { number, resume, asked: times, source, answer })
     await storeInPlace(tx, call.inPlace, row)
     if (answer.type === 'wait') return answer
     const question = { kind: 'call', call_id: callId, tool_name: row.name, requested_at: now } as const

@@ -21,11 +21,11 @@ import type { JsonObject } from '../../protocol/values.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
 import { findCatalogs } from '../../store/operations.js'
-import { findThread } from '../../store/threads/threads.js'
 import { currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { record } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
+import { readSourceUser } from '../thread-row.js'
 import type { readResumed } from './continuation.js'
 import { microseconds, stepScope } from '../scope.js'
 import { readThrown } from '../thrown.js'
@@ -126,7 +126,7 @@ async function askSources(
   place: Place,
   { prompt, missing, kept }: Asked,
 ): Promise<readonly SourceCatalog[]> {
-  const user = await userOf(dependencies, place)
+  const user = await readSourceUser(dependencies.store, place)
   const asked = await Promise.all(
     missing.map(async (name) => askSource(sourceOf(dependencies, prompt.name, name), name, user)),
   )
@@ -214,11 +214,6 @@ async function storeCatalogs(
   })
 }
 
-async function userOf({ store }: ActivityDependencies, { threadId, agent }: Place): Promise<SourceUser> {
-  const thread = await store.read((db) => findThread(db, threadId))
-  return { threadId, agent, account: thread?.account ?? null, user: thread?.user_id ?? null }
-}
-
 /** The source checks arguments by its own schema: a hostile pattern in it must not occupy this process. */
 const AS_THEY_ARE = (value: unknown) => ({ success: true, value })
 
@@ -233,7 +228,7 @@ async function definitionOf(
   place: Place,
   { source, tool, resumed }: Defining,
 ): Promise<ToolDefinition> {
-  const user = await userOf(dependencies, place)
+  const user = await readSourceUser(dependencies.store, place)
   const { description, inputSchema, capabilities, readOnly, destructive, needsApproval } = tool
   // Behind a timer nothing is sent that a person has said.
   const idempotent = resumed !== null && resumed.given === null ? true : tool.idempotent
@@ -248,11 +243,11 @@ async function definitionOf(
       const signal = state.execution?.abortSignal ?? currentSignal()
       // What a model has written is an object of JSON.
       const call = { ...user, ...made, tool, args: args as JsonObject, signal }
-      if (resumed === null) return markContinued(await source.call(call)) as ToolAnswer
+      if (resumed === null) return markContinued(await source.call(call), source.name) as ToolAnswer
       if (source.resume === undefined)
         throw new Error(`The source "${source.name}" has no way to go on with a call.`)
       const given = { resume: resumed.resume, answer: resumed.given }
-      return markContinued(await source.resume({ ...call, ...given })) as ToolAnswer
+      return markContinued(await source.resume({ ...call, ...given }), source.name) as ToolAnswer
     },
   }
 }

@@ -4,9 +4,9 @@ import { continuationIn, isPending, markContinued, toResult } from './tool-value
 
 test('a call of a source that goes on later passes what is made for answers of tools', () => {
   const answer = { status: 'pending', after: 100, resume: { part: 1 } }
-  const marked = toResult(markContinued(answer))
+  const marked = toResult(markContinued(answer, 'demo'))
   expect(isPending(marked)).toBe(true)
-  expect(continuationIn(JSON.parse(JSON.stringify(marked)))).toEqual(answer)
+  expect(continuationIn(JSON.parse(JSON.stringify(marked)))).toEqual({ ...answer, source: 'demo' })
 })
 
 test.each([
@@ -15,7 +15,7 @@ test.each([
   ['a result', { status: 'success', result: { resume: {} } }],
   ['a text', 'pending'],
 ])('%s goes on with nothing', (_what, answer) => {
-  expect(continuationIn(toResult(markContinued(answer)))).toBeNull()
+  expect(continuationIn(toResult(markContinued(answer, 'demo')))).toBeNull()
 })
 
 test('a value of a tool that looks like the wait of a source is a value', () => {

@@ -1,5 +1,6 @@
 import { isObject } from '../../protocol/values.js'
 import type { SourcePending } from '../../definitions/tool-source.js'
+import type { Continuation } from '../operation.js'
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /**
@@ -71,15 +72,18 @@ function plainResult(value: unknown): unknown {
 const CONTINUES = 'everthread.continues'
 
 /** Marks what a source has answered, if its call goes on later. */
-export function markContinued(answer: unknown): unknown {
+export function markContinued(answer: unknown, source: string): unknown {
   const continues = isObject(answer) && answer['status'] === 'pending' && isObject(answer['resume'])
-  return continues ? { status: 'pending', [CONTINUES]: answer } : answer
+  return continues ? { status: 'pending', [CONTINUES]: { ...answer, source } } : answer
 }
 
+/** A wait, with the name of its source. */
+type ContinuedCall = SourcePending & Pick<Continuation, 'source'>
+
 /** What a source has answered whose call goes on later; null: any other answer. */
-export function continuationIn(answer: unknown): SourcePending | null {
+export function continuationIn(answer: unknown): ContinuedCall | null {
   // Marked by `markContinued`, which has found its state.
-  return isObject(answer) && CONTINUES in answer ? (answer[CONTINUES] as SourcePending) : null
+  return isObject(answer) && CONTINUES in answer ? (answer[CONTINUES] as ContinuedCall) : null
 }
 
 /** True for a call that will be answered later, from outside. */

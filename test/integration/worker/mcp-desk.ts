@@ -14,7 +14,7 @@ export function mcpDesk({ modelUrl, effects, mcpUrl = '' }: WorkerPlace) {
   const code = `require('node:fs').appendFileSync(${JSON.stringify(`${effects}.pids`)}, process.pid + '\\n'); void import('${EVERYTHING}')`
   const web = mcpServer({
     ...{ name: 'web', url: mcpUrl },
-    tools: ['book', { name: 'charge', idempotent: true }, 'cut'],
+    tools: ['book', { name: 'charge', idempotent: true }, 'cut', 'bake'],
   })
   const program = mcpServer({
     ...{ name: 'program', command: process.execPath, args: ['-e', code, '--', 'server', 'stdio'] },
