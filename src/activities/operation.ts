@@ -95,6 +95,7 @@ type Kind =
   | 'report'
   | 'compaction'
   | 'catalog'
+  | 'workflow'
 
 export interface Beginning {
   readonly kind: Kind
