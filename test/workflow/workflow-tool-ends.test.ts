@@ -51,7 +51,10 @@ test('KP-03.5 a failed workflow is an error with its message, category and code'
         ...{ code: 'workflow_failed', category: 'unknown', isRetryable: false },
         text: expect.stringContaining('The bank says no.'),
       },
-      { ...{ code: 'workflow_failed', category: 'timeout', isRetryable: true }, text: expect.anything() },
+      {
+        ...{ code: 'workflow_failed', category: 'timeout', isRetryable: true },
+        text: expect.stringContaining('did not end in time'),
+      },
     ])
   })
 })
@@ -170,24 +173,6 @@ test('a workflow that a tool abandons outlives the stop, and so does one that wa
     expect(results).toMatchObject([
       { outcome: 'completed', delivered: 'nowhere' },
       { outcome: 'completed', delivered: 'call' },
-    ])
-  })
-})
-
-test('a cancelled workflow is an error, and so is one whose parent was terminated, after a look', async () => {
-  const id = 'workflow-tools-ended'
-  const says = [...['A', 'B'].map((orderId) => call('refund', { orderId })), done]
-  await desk.run({ id, tools: { refund: waits }, says }, async (running) => {
-    const { thread, client, skip } = running
-    await untilStarted(running, `${id}:call_1_1_0`)
-    await client.workflow.getHandle(`${id}:call_1_1_0`).cancel()
-    await untilStarted(running, `${id}:call_1_2_0`)
-    await client.workflow.getHandle(`${id}:call_1_2_0:tool`).terminate()
-    await skip('10 minutes')
-    await thread.waitUntilIdle()
-    expect(await endsOf(thread)).toMatchObject([
-      { code: 'workflow_cancelled', category: 'cancelled' },
-      { code: 'workflow_lost', category: 'unknown' },
     ])
   })
 })

@@ -10,10 +10,6 @@ import { THEIRS, call, done, outcomeMessages, workflowToolDesk } from './workflo
 
 const desk = workflowToolDesk()
 
-async function stateOfCall(thread: ThreadHandle): Promise<string | undefined> {
-  return (await thread.toolCall('call_1_1_0'))?.status
-}
-
 async function textOf(thread: ThreadHandle, path: string): Promise<string> {
   const bytes = await thread.readFile(path)
   return bytes === null ? '' : Buffer.from(bytes).toString()
@@ -55,21 +51,6 @@ test('KP-03.5 a call waits for its workflow, a child of a workflow of the call',
     ])
   })
 })
-
-test('a call that waits runs, is nobody’s to answer, and goes on when its workflow ends, after days', async () => {
-  const id = 'workflow-tools-days'
-  const says = [call('refund', { orderId: 'A-17', after: 3 * 86_400_000 }), done]
-  await desk.run({ id, tools: { refund: longer }, says }, async ({ thread, skip }) => {
-    await until('a waiting call', async () => (await stateOfCall(thread)) === 'open')
-    await skip('1 day')
-    expect(await thread.snapshot()).toMatchObject({ status: 'running', pending: [] })
-    await skip('3 days')
-    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle', reply: { content: 'Done.' } })
-    expect(await toolResults(thread)).toMatchObject([{ tool_status: 'success' }])
-  })
-})
-
-const longer = defineWorkflowTool({ ...common, workflow: 'refund', timeout: 30 * 86_400_000 })
 
 test('KP-03.5 a call that only starts its workflow ends at once, and the result comes as a queued message', async () => {
   const id = 'workflow-tools-starts'

@@ -34,6 +34,11 @@ test.each<readonly [string, WorkflowEnd, object]>([
     told('unknown', 'workflow_failed', 'The workflow failed without a reason.'),
   ],
   [
+    'that is a timeout without words',
+    failure({ message: '', is: 'timeout' }),
+    told('timeout', 'workflow_failed', 'An activity of the workflow did not end in time.'),
+  ],
+  [
     'by a cancellation',
     { kind: 'cancelled' },
     told('cancelled', 'workflow_cancelled', 'The workflow "refundOrder" (refund-7) was cancelled.'),

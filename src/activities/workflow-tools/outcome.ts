@@ -52,7 +52,11 @@ function failedOutcome({ message, type, is, nonRetryable }: WorkflowFailure): Fa
   const told = is === 'timeout' ? 'timeout' : nonRetryable ? 'permanent' : 'unknown'
   // Of an error that is thrown as it is, the SDK makes a failure of the type "Error".
   const code = type === null || type === 'Error' || type === '' ? 'workflow_failed' : type
-  const text = message === '' ? 'The workflow failed without a reason.' : message
+  const silent =
+    is === 'timeout'
+      ? 'An activity of the workflow did not end in time.'
+      : 'The workflow failed without a reason.'
+  const text = message === '' ? silent : message
   return { status: 'failed', message: text, category: known ?? told, code: code.slice(0, LONGEST_CODE) }
 }
 
