@@ -76,6 +76,7 @@ const LATER = [
   'long-conversations',
   'tool-failures',
   'http-tools',
+  'workflow-tools',
   'mcp',
   'tool-progress',
 ].map((name) => `docs/guide/${name}.md`)

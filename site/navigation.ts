@@ -38,6 +38,7 @@ const GROUPS: readonly Group[] = [
     pages: guide(
       'tools',
       'http-tools',
+      'workflow-tools',
       'mcp',
       'tool-failures',
       'tool-progress',

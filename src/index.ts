@@ -13,6 +13,7 @@ export { registry } from './definitions/registry.js'
 export { defineRemoteTool } from './definitions/tool.js'
 export { defineThreadEndpoint } from './definitions/thread-state.js'
 export { defineTool } from './definitions/tool.js'
+export { defineWorkflowTool } from './definitions/workflow-tool.js'
 export type {
   CancelledCall,
   ResumedCall,
@@ -100,8 +101,12 @@ export type {
   ToolDefinition,
   ToolErrorHandler,
   ToolRetry,
+  ToolWorkflow,
+  WorkflowCall,
 } from './definitions/tool.js'
 export type { VariableDefinition } from './definitions/agent.js'
+export type { WorkflowToolDefinition } from './definitions/workflow-tool.js'
+export type { WorkflowIdReuse, WorkflowMode, WorkflowRetry } from './protocol/payloads/tool-workflow.js'
 export type {
   Action,
   ActionContext,

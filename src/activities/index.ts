@@ -1,5 +1,7 @@
 import { ACTIVITIES, wholeInput } from '../protocol/answer-problem.js'
 import type { ThreadActivities } from '../protocol/answer-problem.js'
+import { DELIVER_OUTCOME } from '../protocol/payloads/tool-workflow.js'
+import type { DeliverOutcomeAnswer, DeliverOutcomeInput } from '../protocol/payloads/tool-workflow.js'
 import type { ActivityDependencies } from './activity.js'
 import { observeCall, observeSettle, observeWork } from './observe.js'
 import { callModelAhead } from './run-ahead.js'
@@ -13,9 +15,13 @@ import { prepareChild } from './subagents/prepare-child.js'
 import { prepareMessage } from './subagents/prepare-message.js'
 import { completeCall } from './tool/complete-call.js'
 import { executeTool } from './tool/execute-tool.js'
+import { deliverOutcome } from './workflow-tools/deliver-outcome.js'
 
 type NamedActivities = {
   readonly [N in keyof ThreadActivities as (typeof ACTIVITIES)[N]]: ThreadActivities[N]
+} & {
+  /** Of the parent of a tool's workflow, and not of a thread. */
+  readonly [DELIVER_OUTCOME]: (input: DeliverOutcomeInput) => Promise<DeliverOutcomeAnswer>
 }
 
 /** The activities of a worker, under their wire names. */
@@ -34,6 +40,7 @@ export function createActivities(dependencies: ActivityDependencies): NamedActiv
         runEffect(dependencies, input),
       ),
     [ACTIVITIES.storeStop]: (input) => storeStop(dependencies, input),
+    [DELIVER_OUTCOME]: (input) => deliverOutcome(dependencies, input),
     [ACTIVITIES.settle]: (input) => observeSettle(dependencies, input, () => settle(dependencies, input)),
   }
 }

@@ -95,6 +95,7 @@ type Kind =
   | 'report'
   | 'compaction'
   | 'catalog'
+  | 'workflow'
 
 export interface Beginning {
   readonly kind: Kind
@@ -150,8 +151,8 @@ export interface Continuation {
   readonly resume: JsonObject
   /** How often it has asked a person. */
   readonly asked: number
-  /** The name of the source that goes on with it. */
-  readonly source: string
+  /** The name of the source that goes on with it; null: it waits for a workflow. */
+  readonly source: string | null
   /** The answer of the activity that has ended the part before. */
   readonly answer: PendingAnswer | WaitAnswer
 }

@@ -51,6 +51,7 @@ import { recordClosedChild } from './subagents/closed-child.js'
 import { WITHOUT_ANSWER } from './subagents/deliver-report.js'
 import { openAnyThread } from './thread-row.js'
 import { missingOfRun } from './variables/variables-requests.js'
+import { cancelWorkflows } from './workflow-tools/workflow-call.js'
 import {
   readUnacknowledgedOperations,
   withWorkAhead,
@@ -64,6 +65,7 @@ export async function settle(dependencies: ActivityDependencies, sent: SettleInp
   const { store, budgets } = dependencies
   const { threadId, end, close } = sent
   return withHeartbeats(async () => {
+    if (end !== null && end.outcome !== 'completed') await cancelWorkflows(dependencies, threadId)
     let isBudgeted = budgets !== undefined || mayHold(threadId)
     const answer = await store.write(async (tx) => {
       const thread = await openAnyThread(tx, sent)

@@ -12,6 +12,7 @@ import type { PermissionMode } from '../policy/judge.js'
 import type { Permissions } from '../policy/permissions.js'
 import { LIMITS } from '../protocol/limits.js'
 import type { Side } from '../protocol/plan.js'
+import type { WorkflowMode } from '../protocol/payloads/tool-workflow.js'
 import { withoutUndefined } from '../protocol/values.js'
 import { requireDefinition } from './known-definitions.js'
 import type { Registry } from './known-definitions.js'
@@ -88,6 +89,10 @@ export interface ToolFacts {
   readonly taskQueue?: string
   /** The activity of a remote tool. */
   readonly activity?: string
+  /** The workflow of a tool that is one. */
+  readonly workflow?: { readonly type: string; readonly mode: WorkflowMode }
+  /** What a stop does to its work. @default 'cancel' */
+  readonly interruptBehavior?: 'cancel' | 'abandon'
 }
 
 /** The tools of one side; null: the agent has no such side. */
@@ -161,16 +166,22 @@ export function factsOfSourceTool(tool: SourceTool): ToolFacts {
 
 function factsOfFunction(tool: ToolDefinition): ToolFacts {
   const { capabilities = [], readOnly = false, destructive = false } = tool
-  const { needsApproval = false, approval, remote } = tool
-  const taskQueue = remote?.taskQueue ?? tool.taskQueue
+  const { needsApproval = false, approval, remote, workflow } = tool
+  const taskQueue = remote?.taskQueue ?? workflow?.taskQueue ?? tool.taskQueue
   return {
     kind: remote === undefined ? 'function' : 'remote',
     traits: { capabilities, readOnly, destructive },
     needsApproval: typeof needsApproval === 'function' ? 'by_arguments' : needsApproval,
     ...(approval === undefined ? {} : { approval }),
     idempotent: tool.idempotent ?? false,
-    timeout: tool.timeout ?? LIMITS.toolTimeout,
+    timeout: (workflow?.mode === 'execute' ? workflow.timeout : tool.timeout) ?? LIMITS.toolTimeout,
     ...(taskQueue === undefined ? {} : { taskQueue }),
     ...(remote === undefined ? {} : { activity: remote.activity }),
+    ...(workflow === undefined
+      ? {}
+      : {
+          workflow: { type: workflow.type, mode: workflow.mode },
+          interruptBehavior: workflow.interruptBehavior,
+        }),
   }
 }

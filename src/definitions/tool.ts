@@ -5,6 +5,7 @@ import type { ApprovalRule } from '../policy/approval.js'
 import type { Preview } from '../policy/preview.js'
 import type { CallReports } from '../protocol/payloads/live-text.js'
 import type { ToolErrorCategory } from '../protocol/payloads/tool-failure.js'
+import type { StartedWorkflow, WorkflowMode } from '../protocol/payloads/tool-workflow.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
 import type { VariableDefinition } from './agent.js'
 import type { ArgumentSchema } from './plan/argument-schema.js'
@@ -115,12 +116,31 @@ export interface ToolDefinition<
   readonly providerOptions?: SharedV4ProviderOptions
   /** Set if its code is an activity of a worker in another language. @see defineRemoteTool */
   readonly remote?: RemoteActivity
+  /** Set if its work is a workflow. @see defineWorkflowTool */
+  readonly workflow?: ToolWorkflow
 }
 
 /** An activity of another worker, by its type, and the task queue that this worker polls. */
 export interface RemoteActivity {
   readonly taskQueue: string
   readonly activity: string
+}
+
+/** The call for which a workflow is started. */
+export interface WorkflowCall extends Pick<ToolCall, 'id' | 'idempotencyKey'> {
+  readonly threadId: string
+}
+
+/** What a call needs of a tool that is a workflow. */
+export interface ToolWorkflow extends Pick<StartedWorkflow, 'type' | 'timeout' | 'retry' | 'reuse'> {
+  /** Undefined: the thread's own. */
+  readonly taskQueue?: string
+  readonly mode: WorkflowMode
+  readonly interruptBehavior: 'cancel' | 'abandon'
+  readonly input: (args: Readonly<Record<string, unknown>>, call: WorkflowCall) => readonly unknown[]
+  readonly workflowId: (args: Readonly<Record<string, unknown>>, call: WorkflowCall) => string
+  /** @throws ToolError for an output that does not have it */
+  readonly select: (output: JsonValue) => JsonValue
 }
 
 /** Declares a tool; `registry()` checks it. */

@@ -122,6 +122,11 @@ export function remoteOperationId(callId: string): string {
   return `${callId}_remote`
 }
 
+/** The operation id of the outcome of the workflow that a call has started. */
+export function workflowOperationId(callId: string): string {
+  return `${callId}_workflow`
+}
+
 export function settleOperationId(settle: number): string {
   return `settle_${settle}`
 }

@@ -107,7 +107,7 @@ const recordedAction = z
     capabilities,
     readOnly: z.boolean(),
     destructive: z.union([z.boolean(), z.object({ impact: z.string(), undo: z.string().optional() })]),
-    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
+    runtimeOwner: z.enum(['local', 'remote', 'workflow', 'prompt', 'agent', 'subagent']),
     artifacts: z
       .array(
         z.object({
@@ -220,13 +220,17 @@ const threadTool = z
     runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
     taskQueue: z.string().optional(),
     activity: z.string().optional(),
+    workflow: z
+      .object({ type: z.string(), mode: z.enum(['execute', 'start']) })
+      .optional()
+      .openapi({ description: 'Of a tool that is a workflow.' }),
     source: z.string().optional().openapi({ description: 'Of a tool of an MCP server: its name.' }),
     capabilities,
     isReadOnly: z.boolean(),
     isConcurrencySafe: z.boolean(),
     isDestructive: z.boolean(),
     isIdempotent: z.boolean(),
-    interruptBehavior: z.literal('cancel'),
+    interruptBehavior: z.enum(['cancel', 'abandon']),
     timeout: z.int().nullable().openapi({ description: 'Milliseconds; null: no limit of its own.' }),
     needsApproval: z.union([z.boolean(), z.literal('by_arguments')]),
     policy: toolPolicy,

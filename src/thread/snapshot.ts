@@ -6,6 +6,7 @@
  * Invariant: ids, registered names and numbers only, never content (T5).
  */
 import { runIdOf } from '../protocol/ids.js'
+import { WORKFLOW_REQUEST } from '../protocol/payloads/tool-workflow.js'
 import { actualSide, modelOf, promptPlanOf, sidePlanOf } from '../protocol/plan.js'
 import type { Plan, Side } from '../protocol/plan.js'
 import type { ControlSnapshot, QueuedItem, ThreadStatus } from '../protocol/status.js'
@@ -33,7 +34,8 @@ export function snapshotOf(
     at: time.now,
     run: control.run === null ? null : runSnapshot(control, control.run, time.since),
     queue: control.queue.map(toQueuedItem),
-    pending: listOpenRequests(control),
+    // The end of a workflow is nobody's answer.
+    pending: listOpenRequests(control).filter(({ kind }) => kind !== WORKFLOW_REQUEST),
     effects: control.effects,
     children: listOpenChildren(control).map(({ reference, owes }) => ({
       reference,

@@ -68,7 +68,7 @@ function guardActivity(
         if (bytesOf(answer) > LIMITS.activityResultBytes) throw failure('Answer.TooLarge')
         return answer
       } catch (error) {
-        throw await hideError(store, context, error)
+        throw await hideError(store, context, { error, input: input.args[0] })
       }
     },
   }
@@ -103,14 +103,20 @@ function assertLevel(input: unknown): void {
 }
 
 /** Records the error, and returns a failure that may be in a history in its place (T5). */
-async function hideError(store: Store, context: Context, error: unknown): Promise<unknown> {
+async function hideError(
+  store: Store,
+  context: Context,
+  { error, input }: { readonly error: unknown; readonly input: unknown },
+): Promise<unknown> {
   if (error instanceof CancelledFailure) return plainCancellation()
   // Built anew: user code may throw a failure with a type of ours and its own text, stack and cause.
   const known = readFailureType(error)
   if (known !== null) return failure(known)
   const type: FailureType = StoreError.isInstance(error) ? 'Store.Unavailable' : 'Activity.Failed'
   const id = randomUUID()
-  const threadId = context.info.workflowExecution?.workflowId ?? null
+  // Not the workflow's id: the parent of a tool's workflow works for a thread, too.
+  const given = isObject(input) ? input['threadId'] : undefined
+  const threadId = typeof given === 'string' ? given : (context.info.workflowExecution?.workflowId ?? null)
   const thrown = readThrown(error)
   const { activityType: activity } = context.info
   context.log.error('An activity failed.', { errorId: id, type, activity, ...errorFields(thrown) })

@@ -7,6 +7,7 @@ import { checkPeer } from '../activities/peer-packages.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import { ConfigError } from '../protocol/errors.js'
 import { THREAD_WORKFLOW } from '../protocol/messages.js'
+import { DELIVER_OUTCOME, TOOL_WORKFLOW } from '../protocol/payloads/tool-workflow.js'
 import { CONVERTER_MARKER } from '../protocol/payload-converter.js'
 
 /** Compiled files are next to `.js`, sources (when tests run them) next to `.ts`. */
@@ -83,6 +84,10 @@ function bundleProblems(code: Buffer): readonly string[] {
   if (!code.includes(ACTIVITIES.settle))
     problems.push(
       `Expected workflowBundle to hold the workflow ${THREAD_WORKFLOW}, got one without it: ${make}`,
+    )
+  else if (!code.includes(DELIVER_OUTCOME))
+    problems.push(
+      `Expected workflowBundle to hold the workflow ${TOOL_WORKFLOW}, got one of an earlier version without it: ${make}`,
     )
   if (!code.includes(CONVERTER_MARKER))
     problems.push(

@@ -1,8 +1,9 @@
-/** The sandbox door of a worker that also has workflows of its user: it exports those and `agentThread`. */
+/** The sandbox door of a worker that also has workflows of its user: it exports those and ours. */
 import * as theirs from './their-workflows.js'
 
 export * from './their-workflows.js'
 export { agentThread } from './agent-thread.js'
+export { agentToolCall } from './tool-workflow.js'
 
 const named: Readonly<Record<string, unknown>> = { ...theirs }
 const own = named['default']

@@ -1,2 +1,3 @@
 /** The sandbox door: bundled into the worker's workflow isolate. */
 export { agentThread } from './agent-thread.js'
+export { agentToolCall } from './tool-workflow.js'

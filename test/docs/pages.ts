@@ -50,6 +50,7 @@ export const PAGES: readonly string[] = [
       'variables',
       'webhooks',
       'workers',
+      'workflow-tools',
     ],
   ].map((name) => `docs/guide/${name}.md`),
 ]

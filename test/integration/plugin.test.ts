@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
-import { MockActivityEnvironment } from '@temporalio/testing'
 import { Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { refund_order } from '../../examples/own-worker/refund-order.js'
-import type { ThreadState } from '../../src/index.js'
 import { recordedRuns } from '../support/histories.js'
 import { payload, signalRaw } from '../support/raw-messages.js'
 import { factsOf, transcript } from '../support/thread-facts.js'
@@ -54,21 +51,17 @@ test("a user's workflow starts a thread and waits for it", async () => {
   expect(await thread.snapshot()).toMatchObject({ status: 'completed' })
 })
 
-test('a tool that is repeated finds the workflow that it started', async () => {
-  const environment = new MockActivityEnvironment({ taskQueue: shop.taskQueue }, { client: shop.client })
-  const reports = { progress: () => undefined, output: () => undefined }
-  const call = { id: 'call_1', attempt: 1, idempotencyKey: randomUUID(), ...reports }
-  const state = { threadId: 'a-thread' } as ThreadState
-  const runIds: string[] = []
-  for (const attempt of [1, 2]) {
-    const answer = await environment.run(async () =>
-      refund_order.execute(state, { orderId: 'F-1', euros: 40 }, { ...call, attempt }),
-    )
-    expect(answer).toEqual({ status: 'success', result: '40 euros are refunded for F-1.' })
-    const { runId } = await shop.client.workflow.getHandle(`refund-${call.idempotencyKey}`).describe()
-    runIds.push(runId)
-  }
-  expect(runIds[1]).toBe(runIds[0])
+test('a tool that is a workflow runs it in the worker that has the threads, too', async () => {
+  const id = `complaint-tool-${randomUUID()}`
+  shop.voice.says(refund('F-1'), { text: 'Done.' })
+  const thread = await shop.threads.create({ agent: 'complaints', id, message: 'Hello' })
+  expect((await thread.waitUntilIdle()).reply?.content).toBe('Done.')
+  const { type, taskQueue } = await shop.client.workflow.getHandle(`${id}:call_1_1_0`).describe()
+  expect([type, taskQueue]).toEqual(['refundOrder', shop.taskQueue])
+  const runs = await recordedRuns(shop.client, `${id}:call_1_1_0:tool`)
+  const errors: unknown[] = []
+  for await (const { error } of Worker.runReplayHistories(replayOptions, runs)) errors.push(error)
+  expect(errors).toEqual([undefined])
 })
 
 test('histories of threads and of own workflows replay with the plugin', async () => {

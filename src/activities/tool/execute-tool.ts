@@ -50,6 +50,7 @@ import { Context } from '../temporal-activity.js'
 import { openThread } from '../thread-row.js'
 import { EMPTY_ANSWER_TOOL } from '../turn/answer-commit.js'
 import { listEnabledSubagents } from '../variables/resolved-prompt.js'
+import { withWorkflow } from '../workflow-tools/workflow-call.js'
 import { describeListed } from './approval-request.js'
 import { callHooks } from './call-hooks.js'
 import { failureResult, successResult } from './call-result.js'
@@ -77,7 +78,10 @@ export async function executeTool(
     const calling = { input, row, content, signal, hooks }
     switch (subject.kind) {
       case 'function':
-        return executeFunction(dependencies, { ...calling, ...subject, operation })
+        return executeFunction(dependencies, {
+          ...{ ...calling, ...subject, operation },
+          ...withWorkflow(dependencies, { tool: subject.tool, input, name: row.name, operation }),
+        })
       case 'hand_off':
         return handOff(dependencies, input, { binding: subject.binding, content, hooks })
       case 'elsewhere':

@@ -60,7 +60,7 @@ import { toCallResult } from './tool-result.js'
 import { tryTool } from './tool-tries.js'
 import { continuationIn, isPending } from './tool-values.js'
 
-type ToolRun = Parameters<typeof tryTool>[1]
+type ToolRun = Parameters<typeof tryTool>[1] & Pick<FunctionCall, 'onStopped'>
 type Tried = Awaited<ReturnType<typeof tryTool>>
 
 interface FunctionCall {
@@ -74,6 +74,8 @@ interface FunctionCall {
   readonly timeout: number
   readonly signal: AbortSignal
   readonly hooks: HookBatch
+  /** Before the result of a call that a user has stopped. */
+  readonly onStopped?: () => Promise<void>
 }
 
 /** Runs a function tool once it has the permission that it may need. */
@@ -171,6 +173,7 @@ async function conclude(
   if (ended.kind === 'stopped') assertStoppedByUser()
   switch (ended.kind) {
     case 'stopped':
+      await run.onStopped?.()
       return commitResult(store, call, await stopResult(store, call.input.threadId), { requests })
     case 'timed_out':
       return commitResult(store, call, failureResult(problem ?? '', 'timeout', { failure }), {

@@ -277,22 +277,27 @@ interface PreparedText {
   readonly put: (tx: Writer) => Promise<void>
 }
 
-/** Stores the bytes of a text above 64 KB; the model reads head, tail and the path of the file that holds all of it. */
-async function prepareText(
+/** Where the whole text is stored. */
+interface TextPlace extends Pick<Parameters<typeof putFile>[1], 'threadId' | 'path' | 'now' | 'scope'> {}
+
+function prepareText(
   store: Store,
-  { input, now, scope }: HeldCall,
+  { input: { threadId, callId }, now, scope }: HeldCall,
   text: string,
 ): Promise<PreparedText> {
+  return boundText(store, { threadId, path: resultPathOf(callId), now, scope }, text)
+}
+
+/** Stores the bytes of a text above 64 KB; the model reads head, tail and the path of the file that holds all of it. */
+export async function boundText(store: Store, place: TextPlace, text: string): Promise<PreparedText> {
   const bytes = Buffer.from(text)
   if (bytes.byteLength <= LIMITS.toolResultBytes) return { text, put: async () => undefined }
   const { digest: blob, size } = await store.blobs.write(bytes.subarray(0, LIMITS.fileBytes))
-  const path = resultPathOf(input.callId)
-  const note = `[… ${size} bytes in all; the whole result is in ${path} …]`
+  const note = `[… ${size} bytes in all; the whole result is in ${place.path} …]`
   return {
     text: `${text.slice(0, HEAD)}\n\n${note}\n\n${text.slice(-TAIL)}`,
     put: async (tx) => {
-      const about = { threadId: input.threadId, now, scope }
-      await putFile(tx, { ...about, path, mimeType: 'text/plain', size, blob })
+      await putFile(tx, { ...place, mimeType: 'text/plain', size, blob })
     },
   }
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../protocol/values.js'
+import type { JsonObject } from '../../protocol/values.js'
 import type { SourcePending } from '../../definitions/tool-source.js'
-import type { Continuation } from '../operation.js'
 import type { PendingToolResult, ToolResult } from '../../definitions/tool-result.js'
 
 /**
@@ -77,13 +77,24 @@ export function markContinued(answer: unknown, source: string): unknown {
   return continues ? { status: 'pending', [CONTINUES]: { ...answer, source } } : answer
 }
 
-/** A wait, with the name of its source. */
-type ContinuedCall = SourcePending & Pick<Continuation, 'source'>
+/** A call that goes on later: what a source has answered, or a wait for a workflow. */
+export interface CallPending extends SourcePending {
+  /** The name of the source. */
+  readonly source?: string
+  /** It goes on when its workflow has ended, or has not after so many milliseconds. */
+  readonly waitsFor?: { readonly lookAfter: number }
+}
 
-/** What a source has answered whose call goes on later; null: any other answer. */
-export function continuationIn(answer: unknown): ContinuedCall | null {
-  // Marked by `markContinued`, which has found its state.
-  return isObject(answer) && CONTINUES in answer ? (answer[CONTINUES] as ContinuedCall) : null
+/** The answer of a call that waits for its workflow. */
+export function waitForWorkflow(resume: JsonObject, lookAfter: number): object {
+  const pending: CallPending = { status: 'pending', resume, waitsFor: { lookAfter } }
+  return { status: 'pending', [CONTINUES]: pending }
+}
+
+/** What was answered for a call that goes on later; null: any other answer. */
+export function continuationIn(answer: unknown): CallPending | null {
+  // Marked by one of the functions above.
+  return isObject(answer) && CONTINUES in answer ? (answer[CONTINUES] as CallPending) : null
 }
 
 /** True for a call that will be answered later, from outside. */

@@ -24,6 +24,7 @@ import type { Forecast, Foreseen } from '../../policy/forecast.js'
 import { definedRules, looksAtFailures, TOOL_ASKS } from '../../policy/judge.js'
 import type { PermissionDecision, StoredPermissions } from '../../policy/judge.js'
 import type { Side } from '../../protocol/plan.js'
+import type { WorkflowMode } from '../../protocol/payloads/tool-workflow.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { hasFailedCall } from '../../store/calls/tool-calls.js'
@@ -52,12 +53,14 @@ export interface ThreadTool {
   readonly description: string
   /** The JSON Schema of its arguments, as the model gets it. */
   readonly inputSchema: JsonObject
-  /** What runs it: code of a worker, a worker in another language, a nested step, another agent in this thread, or a thread of its own. */
-  readonly runtimeOwner: 'local' | 'remote' | 'prompt' | 'agent' | 'subagent'
+  /** What runs it: code of a worker, a worker in another language, a workflow, a nested step, another agent in this thread, or a thread of its own. */
+  readonly runtimeOwner: 'local' | 'remote' | 'workflow' | 'prompt' | 'agent' | 'subagent'
   /** The task queue of its code, unless it is the thread's own. */
   readonly taskQueue?: string
   /** The activity of a remote tool. */
   readonly activity?: string
+  /** The workflow of a tool that is one, by its type: a call waits for it (`execute`), or only starts it (`start`). */
+  readonly workflow?: { readonly type: string; readonly mode: WorkflowMode }
   /** The source that has it, such as an MCP server: the last run that asked it has got the tool. */
   readonly source?: string
   readonly capabilities: readonly string[]
@@ -68,8 +71,8 @@ export interface ThreadTool {
   readonly isDestructive: boolean
   /** A call that a crash interrupted runs again; otherwise its outcome is unknown. */
   readonly isIdempotent: boolean
-  /** A stop aborts the call, and its result says so. */
-  readonly interruptBehavior: 'cancel'
+  /** A stop aborts the call, and its result says so; `abandon`: the workflow of the call goes on. */
+  readonly interruptBehavior: 'cancel' | 'abandon'
   /** Milliseconds that a call may take; null: no limit of its own. */
   readonly timeout: number | null
   /** Whether the tool always asks a person, or decides by the arguments. */
@@ -236,7 +239,8 @@ async function describeTool(reading: SideReading, described: Described): Promise
   const { name: toolName, description, inputSchema } = described.tool
   const { side, name } = reading
   const facts = described.facts ?? factsOf(side, toolName)
-  const { kind, traits, timeout, needsApproval, taskQueue, activity } = facts
+  const { kind, traits, timeout, needsApproval, taskQueue, activity, workflow } = facts
+  const { interruptBehavior = 'cancel' } = facts
   const isReadOnly = RUNS_CODE.has(kind) && traits.readOnly === true
   const { policy, ...judged } = await judgeTool(reading, toolName, facts)
   const unavailable = whyUnavailable(reading, described)
@@ -244,11 +248,11 @@ async function describeTool(reading: SideReading, described: Described): Promise
     ...{ toolName, side: name, prompt: side.prompt, kind, description },
     // A JSON Schema is JSON.
     inputSchema: inputSchema as JsonObject,
-    runtimeOwner: OWNERS[kind],
-    ...withoutUndefined({ taskQueue, activity, source: described.source }),
+    runtimeOwner: workflow === undefined ? OWNERS[kind] : 'workflow',
+    ...withoutUndefined({ taskQueue, activity, workflow, source: described.source }),
     ...{ isReadOnly, isConcurrencySafe: isReadOnly, isIdempotent: facts.idempotent },
     isDestructive: (traits.destructive ?? false) !== false,
-    ...{ interruptBehavior: 'cancel', timeout, needsApproval, metadataRef: null },
+    ...{ interruptBehavior, timeout, needsApproval, metadataRef: null },
     policy: unavailable === null ? policy : 'unavailable',
     ...(unavailable === null ? {} : { unavailable }),
     ...judged,

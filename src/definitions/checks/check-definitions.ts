@@ -130,7 +130,7 @@ function byKind<Value>(of: (kind: DefinitionKind) => Value): Readonly<Record<Def
 /** Lists what contradicts in the failures of a tool. */
 function toolProblems(
   name: string,
-  { retry, destructive, onError, remote }: ToolDefinition,
+  { retry, destructive, onError, remote, workflow, taskQueue }: ToolDefinition,
   { names }: KnownDefinitions,
 ): readonly string[] {
   const owner = `tool '${name}'`
@@ -144,6 +144,9 @@ function toolProblems(
       : []),
     ...(remote !== undefined && onError !== undefined
       ? [`${owner} runs in another process and has "onError": handle its failures there`]
+      : []),
+    ...(workflow !== undefined && (remote !== undefined || taskQueue !== undefined)
+      ? [`${owner} is a workflow and has "taskQueue" or "remote": give the task queue to defineWorkflowTool`]
       : []),
     ...(other === name ? [`${owner} has itself as "onError.tool"`] : []),
     ...(other !== undefined && !names.tools.has(other) && !names.prompts.has(other)

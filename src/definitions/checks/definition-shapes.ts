@@ -7,7 +7,7 @@ import './zod-version.js'
 import { z } from 'zod'
 import { LIMITS } from '../../protocol/limits.js'
 import { TOOL_ERROR_CATEGORIES } from '../../protocol/payloads/tool-failure.js'
-import { isTaskQueue, variableNameProblem } from '../../protocol/values.js'
+import { isObject, isTaskQueue, variableNameProblem } from '../../protocol/values.js'
 import { approvalRuleProblem } from '../../policy/approval.js'
 import { destructiveProblem } from '../../policy/action.js'
 import { budgetProblem } from '../../policy/budget.js'
@@ -116,6 +116,7 @@ const toolShape = z.strictObject({
   destructive: z.unknown().superRefine(by(destructiveProblem)).optional(),
   taskQueue: taskQueue.optional(),
   remote: z.strictObject({ taskQueue, activity: activityType }).optional(),
+  workflow: z.custom(isObject, 'expected what defineWorkflowTool makes').optional(),
   ...{ strict: z.boolean().optional(), providerOptions: providerOptions.optional() },
 })
 

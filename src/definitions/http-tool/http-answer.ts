@@ -171,7 +171,8 @@ function dataOf(value: JsonValue, status: number): JsonValue {
   return data
 }
 
-function selected(value: JsonValue, select: Select | undefined, status: number): JsonValue {
+/** The part of a value. @throws ToolError where it has none */
+export function selected(value: JsonValue, select: Select | undefined, status: number): JsonValue {
   if (select === undefined) return value
   const found = typeof select === 'function' ? select(value) : pointed(value, select)
   if (found === undefined)

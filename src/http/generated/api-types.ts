@@ -1361,7 +1361,7 @@ export type RecordedAction = {
         impact: string;
         undo?: string;
     };
-    runtimeOwner: 'local' | 'remote' | 'prompt' | 'agent' | 'subagent';
+    runtimeOwner: 'local' | 'remote' | 'workflow' | 'prompt' | 'agent' | 'subagent';
     /**
      * The preview that a person was shown, and the files of the result.
      */
@@ -1829,6 +1829,13 @@ export type ThreadTool = {
     taskQueue?: string;
     activity?: string;
     /**
+     * Of a tool that is a workflow.
+     */
+    workflow?: {
+        type: string;
+        mode: 'execute' | 'start';
+    };
+    /**
      * Of a tool of an MCP server: its name.
      */
     source?: string;
@@ -1840,7 +1847,7 @@ export type ThreadTool = {
     isConcurrencySafe: boolean;
     isDestructive: boolean;
     isIdempotent: boolean;
-    interruptBehavior: 'cancel';
+    interruptBehavior: 'cancel' | 'abandon';
     /**
      * Milliseconds; null: no limit of its own.
      */

@@ -15,7 +15,7 @@ export interface WorkerPlace {
   readonly store: { readonly database: string; readonly blobs: string; readonly secretKey: string }
   readonly modelUrl: string
   /** Whose agents it has. @default 'integration' */
-  readonly desk?: 'integration' | 'endings' | 'queues' | 'page' | 'mcp'
+  readonly desk?: 'integration' | 'endings' | 'queues' | 'page' | 'mcp' | 'workflows'
   /** The threads' task queue, that other workers' queues are named after. @default the worker's own */
   readonly threadQueue?: string
   /** False: a worker of tools and models. @default true */

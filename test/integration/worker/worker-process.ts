@@ -15,6 +15,7 @@ import type { Death } from './death.js'
 import { integrationDesk } from './desk.js'
 import { mcpDesk } from './mcp-desk.js'
 import { queuesDesk } from './queues-desk.js'
+import { workflowsDesk } from './workflows-desk.js'
 import type { WorkerOrder, WorkerPlace } from './run-worker.js'
 
 const place = JSON.parse(process.argv[2] ?? '') as WorkerPlace
@@ -67,6 +68,7 @@ process.send?.('ready')
 
 function deskOf({ desk }: WorkerPlace): Registry {
   if (desk === 'mcp') return mcpDesk(place)
+  if (desk === 'workflows') return workflowsDesk(place)
   if (desk === 'page') return pageDesk()
   if (desk === 'endings') return endingsDesk(place)
   return desk === 'queues' ? queuesDesk(place) : integrationDesk(place)
