@@ -51,8 +51,8 @@ test('arguments are told as they come, behind the text, and the stored call has 
 })
 
 test.each([
-  ['a hook has changed them', [args('c1', 0, '{"eu')], ['{"order":1}']],
-  ['a call is dropped', [args('c1', 0, '{}'), args('c2', 0, '{')], ['{}']],
+  ['a hook has changed them', [said, args('c1', 0, '{"eu')], ['{"order":1}']],
+  ['a call is dropped', [said, args('c1', 0, '{}'), args('c2', 0, '{')], ['{}']],
   ['text came behind them', [args('c1', 0, '{'), said], ['{}']],
   ['a piece is missing', [args('c1', 0, '{'), args('c1', 5, '}')], ['{}']],
 ] as const)('U1 the step is told again where %s', (_why, streamed, given) => {
