@@ -124,7 +124,7 @@ command_demo() {
 
 command_install() {
   ensure_packages
-  ensure_site_packages
+  ensure_locked_packages
   command_install_servers
   ensure_python
   ensure_chromium

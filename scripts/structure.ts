@@ -229,7 +229,7 @@ export function describe(structure: Structure): string {
 /** Reads every TypeScript file of the repository that may import from `src/`. */
 export function readRepository(root: string): ReadonlyMap<string, SourceFile> {
   const pattern = '{src,test,scripts,bench,chaos,simulation,examples}/**/*.{ts,tsx}'
-  const exclude = (file: string): boolean => file.includes('node_modules')
+  const exclude = (file: string): boolean => /node_modules|\.next/.test(file)
   return new Map(
     globSync(pattern, { cwd: root, exclude }).map((file) => [
       // A component is imported by the same name as any module.

@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 
+import { installLockedPackages } from '../scripts/locked-packages.ts'
 import { siteProblems } from './built-site.ts'
 import { httpPages } from './http-api.ts'
 import type { OpenApi } from './http-api.ts'
@@ -46,15 +47,6 @@ function run(command: string, args: readonly string[], env: Readonly<Record<stri
 function fail(problems: readonly string[]): never {
   for (const problem of problems) console.error(problem)
   process.exit(1)
-}
-
-/** By the lock file; packages that are those of the lock file stay. */
-function installPackages(): void {
-  const stamp = join(SITE, 'node_modules', '.everthread-lock')
-  const lock = readFileSync(join(SITE, 'package-lock.json'), 'utf8')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
-  writeFileSync(stamp, lock)
 }
 
 function write(address: string, text: string, folder = PAGES): void {
@@ -115,9 +107,7 @@ function writePages(): { readonly pages: readonly SitePage[]; readonly groups: r
 }
 
 const began = Date.now()
-installPackages()
-// For `temporal-dev.sh install`, after which tests need no network.
-if (process.argv.includes('--packages')) process.exit()
+installLockedPackages(SITE)
 const fingerprint = fingerprintOfSources()
 const stamp = join(DIST, '.sources')
 // For the tests, which read a site that CI has built before them.

@@ -37,13 +37,13 @@ packages_fresh() {
     [ "$(cat node_modules/.everthread-stamp 2>/dev/null)" = "$(packages_stamp)" ]
 }
 
-# The generator of the documents has packages of its own (site/package.json).
-ensure_site_packages() {
+# The generator of the documents and the examples with frameworks have packages of their own, each folder with its lock file.
+ensure_locked_packages() {
   mkdir -p .everthread
-  acquire_lock "$PWD/.everthread/site.lock" 'installs the packages of the documents'
-  run_process node site/build.ts --packages ||
-    fail 'npm ci failed in site/, as shown: check the network (or the registry in .npmrc) and try again.'
-  release_lock "$PWD/.everthread/site.lock"
+  acquire_lock "$PWD/.everthread/locked-packages.lock" 'installs the packages of the documents and the examples'
+  run_process node scripts/locked-packages.ts site examples/assistant-ui/page examples/next ||
+    fail 'npm ci failed in a folder with a lock file of its own, as shown: check the network (or the registry in .npmrc) and try again.'
+  release_lock "$PWD/.everthread/locked-packages.lock"
 }
 
 ensure_build() {

@@ -198,3 +198,21 @@ test('many clients join one run, and each shows the same', async () => {
   const transcript = await transcriptOf(door.threads, 'many')
   for (const client of [agent, ...others]) expect(shownBy(client)).toEqual(transcript)
 })
+
+test('a client from before the protocol had versions hears a stop as an end without an outcome', async () => {
+  const threadId = 'stopped-older'
+  const { agent, thread } = await door.start(threadId)
+  tell(agent, 'tale')
+  const running = agent.runAgent()
+  await expect.poll(() => typesOf(agent), { timeout: 60_000 }).toContain('TEXT_MESSAGE_CONTENT')
+  await thread.stop()
+  await running
+  const endFor = async (more: object) => {
+    const input = { ...{ threadId, runId: 'again', messages: [] }, ...more }
+    const text = await (await post(`/threads/${threadId}/ag-ui`, JSON.stringify(input))).text()
+    return JSON.parse(text.trimEnd().split('\ndata: ').at(-1) ?? '') as object
+  }
+  const ended = { type: 'RUN_FINISHED', threadId, runId: 'again', metadata: { reason: expect.any(String) } }
+  expect(await endFor({})).toEqual(ended)
+  expect(await endFor({ protocolVersion: '1.0' })).toEqual({ ...ended, outcome: { type: 'cancelled' } })
+})

@@ -87,26 +87,22 @@ test('the page of the Hono back end is bundled', async () => {
 test('the routes of Next: a signed cookie, answers to useChat, and nobody else reads it', async () => {
   const secret = 'n'.repeat(32)
   vi.stubEnv('COOKIE_SECRET', secret)
-  const { GET, POST } = await import('../../examples/next/app/api/chat/[id]/messages/route.js')
-  vi.unstubAllEnvs()
+  const { POST } = await import('../../examples/next/app/api/chat/[id]/messages/route.js')
   const at = { params: Promise.resolve({ id: 'next-other' }) }
   const signed = `user=ann.${createHmac('sha256', 'x'.repeat(32)).update('ann').digest('base64url')}`
-  for (const headers of [{}, { cookie: 'user=ann' }, { cookie: signed }]) {
-    expect((await GET(new Request('http://x/', { headers }), at)).status).toBe(401)
+  for (const headers of [{}, { cookie: 'user=ann' }, { cookie: signed }])
     expect((await POST(new Request('http://x/', { headers, method: 'POST' }), at)).status).toBe(401)
-  }
+  vi.unstubAllEnvs()
 
   const id = 'examples-next-chat'
   await env.threads.create({ id, agent: 'support', userId: 'ann' })
   let user: string | undefined = 'ann'
-  const routes = chatRoutes({ threads: env.threads as never, userOf: async () => user })
+  const routes = chatRoutes({ threads: env.threads as never, userOf: () => user })
   const params = { params: Promise.resolve({ id }) }
   const shown = await shownBy('http://x/api', (path, init) => routes.send(new Request(path, init), params))
   expect(shown).toContain('It was sent.')
-  const get = (route: typeof routes.load) => route(new Request('http://x/api'), params)
-  expect(await (await get(routes.load)).json()).toMatchObject({
-    messages: [{ role: 'user' }, { role: 'assistant' }],
-  })
+  const get = (route: typeof routes.resume) => route(new Request('http://x/api'), params)
+  expect(await (await get(routes.resume)).text()).toContain('It was sent.')
   user = 'ben'
   for (const route of Object.values(routes)) expect((await get(route)).status).toBe(404)
 })

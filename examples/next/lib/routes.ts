@@ -1,19 +1,10 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
-
-import { ThreadClient } from 'everthread/client'
-
 import { chatRoutes } from './chat.ts'
+import { COOKIE, userOf } from './login.ts'
+import { threads } from './threads.ts'
 
-const SECRET = process.env['COOKIE_SECRET'] ?? ''
+const cookie = new RegExp(`(?:^|; )${COOKIE}=([^;]+)`)
 
-/** The cookie `user=ann.SIGNATURE`. Replace this by your login: Auth.js, Clerk, a session of yours. */
-async function userOf(request: Request): Promise<string | undefined> {
-  const [, user = '', signature = ''] =
-    /(?:^|; )user=([^.;]+)\.([\w-]+)/.exec(request.headers.get('cookie') ?? '') ?? []
-  const expected = Buffer.from(createHmac('sha256', SECRET).update(user).digest('base64url'))
-  const given = Buffer.from(signature)
-  const isSigned = SECRET.length >= 32 && given.length === expected.length && timingSafeEqual(given, expected)
-  return isSigned ? user : undefined
-}
-
-export const routes = chatRoutes({ threads: new ThreadClient(), userOf })
+export const routes = chatRoutes({
+  threads,
+  userOf: (request) => userOf(cookie.exec(request.headers.get('cookie') ?? '')?.[1]),
+})

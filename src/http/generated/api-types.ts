@@ -2954,6 +2954,7 @@ export type AgUiFrame = {
 export type AgUiRunInput = {
     threadId: string;
     runId: string;
+    protocolVersion?: string;
     parentRunId?: string;
     messages: Array<{
         id: string;

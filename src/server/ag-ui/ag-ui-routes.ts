@@ -103,7 +103,7 @@ export function addAgUiRoutes(app: ThreadApp, server: ServerContext): void {
     const run = { threadId, runId }
     const begun = await answerConfigErrors(client, () => joinRun({ client, threadId, run }, null, after))
     if (context.req.raw.method === 'HEAD') return context.body(null, 200, STREAM_HEADERS)
-    return streamOf(server, context, { threadId, run, begun })
+    return streamOf(server, context, { threadId, run, begun, protocolVersion: AG_UI_VERSION })
   })
 
   async function answer(
@@ -120,7 +120,7 @@ export function addAgUiRoutes(app: ThreadApp, server: ServerContext): void {
     const begun = await beginRun({ client, threadId, run }, input, { caller, send }).catch((error: unknown) =>
       refusedRun(run, error),
     )
-    return streamOf(server, context, { threadId, run, begun })
+    return streamOf(server, context, { threadId, run, begun, protocolVersion: input.protocolVersion })
   }
 }
 
@@ -130,17 +130,19 @@ interface Streamed {
   readonly threadId: string
   readonly run: BegunRunOf
   readonly begun: BegunRun
+  /** Which the client speaks; undefined: one from before the protocol had versions. */
+  readonly protocolVersion: string | undefined
 }
 
 function streamOf(
   server: ServerContext,
   context: ThreadContext,
-  { threadId, run, begun }: Streamed,
+  { threadId, run, begun, protocolVersion }: Streamed,
 ): Response {
   const { client } = server
   const stream = openStream(server, context)
   const events = client.get(threadId).events({ after: begun.sequence, signal: stream.signal })
-  const frames = written(framesOf({ client, threadId, run }, begun, events))
+  const frames = written(framesOf({ client, threadId, run }, begun, events), protocolVersion)
   // A client of its own makes ids of its own: the other routes have the thread under this one.
   return stream.respond({
     frames,
@@ -148,8 +150,18 @@ function streamOf(
   })
 }
 
-async function* written(frames: AsyncIterable<AgUiFrame>): AsyncGenerator<string, void> {
-  for await (const frame of frames) yield frameOf(frame)
+async function* written(
+  frames: AsyncIterable<AgUiFrame>,
+  protocolVersion: string | undefined,
+): AsyncGenerator<string, void> {
+  for await (const frame of frames)
+    yield frameOf(protocolVersion === undefined ? { ...frame, data: inOlderWords(frame.data) } : frame)
+}
+
+/** Clients from before 1.0 break off at an outcome that they do not know: for them a stopped run has none, and `metadata` has the reason. */
+function inOlderWords(event: AgUiEvent): object {
+  const isUnknown = event.type === 'RUN_FINISHED' && event.outcome.type === 'cancelled'
+  return isUnknown ? { ...event, outcome: undefined } : event
 }
 
 interface Named {

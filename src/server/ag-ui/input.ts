@@ -22,6 +22,7 @@ export const runInput = z
   .looseObject({
     threadId: id,
     runId: id,
+    protocolVersion: z.string().optional(),
     parentRunId: z.string().optional(),
     messages: z.array(message),
     resume: z.array(resumeEntry).optional(),
