@@ -28,6 +28,7 @@ import { waitForDefinition } from '../plan-content.js'
 import { readSourceUser } from '../thread-row.js'
 import type { readResumed } from './continuation.js'
 import { microseconds, stepScope } from '../scope.js'
+import { log } from '../temporal-activity.js'
 import { readThrown } from '../thrown.js'
 import { runBounded } from '../tool/bounded.js'
 import { markContinued } from '../tool/tool-values.js'
@@ -212,6 +213,15 @@ async function storeCatalogs(
     }
     if (events.length > 0) await appendEvents(tx, { threadId, events, now })
   })
+  for (const {
+    catalog: { source },
+    thrown,
+  } of asked)
+    if (thrown !== null)
+      log.warn('A source of tools could not be asked.', {
+        source,
+        errorId: `${threadId}:${catalogOperationId(run, source)}`,
+      })
 }
 
 /** The source checks arguments by its own schema: a hostile pattern in it must not occupy this process. */
