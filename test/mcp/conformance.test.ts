@@ -1,5 +1,5 @@
 /**
- * The official conformance suite, its scenarios of clients for each version. Our client lists and calls the tools of each scenario as a
+ * The official conformance suites, their scenarios of clients for each version. Our client lists and calls the tools of each scenario as a
  * thread does (`conformance-client.ts`).
  */
 import { execFile } from 'node:child_process'
@@ -12,18 +12,39 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const SUITE = join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
 const CLIENT = `${process.execPath} --import ./test/store/processes/resolve-typescript.ts test/mcp/conformance-client.ts`
 
-const APPLY: Readonly<Record<string, readonly string[]>> = {
-  '2026-07-28': [
-    ...['tools_call', 'request-metadata', 'sep-2322-client-request-state', 'http-standard-headers'],
-    ...['http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref'],
-    'json-schema-2020-12-preservation',
-  ],
-  '2025-11-25': ['initialize', 'tools_call', 'sse-retry', 'json-schema-2020-12-preservation'],
+const OF_2025 = {
+  '2025-11-25': ['initialize', 'tools_call', 'sse-retry'],
   '2025-06-18': ['initialize', 'tools_call'],
+} as const
+
+interface Suite {
+  /** Below `node_modules`. */
+  readonly folder: string
+  /** The scenarios that apply, by version. */
+  readonly apply: Readonly<Record<string, readonly string[]>>
 }
+
+/** The suite of 2026-07-28, and the last one before it, whose scenarios are its own. */
+const SUITES: readonly Suite[] = [
+  {
+    folder: '@modelcontextprotocol/conformance',
+    apply: {
+      ...OF_2025,
+      '2026-07-28': [
+        ...['tools_call', 'request-metadata', 'sep-2322-client-request-state', 'http-standard-headers'],
+        ...['http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref'],
+        'json-schema-2020-12-preservation',
+      ],
+      '2025-11-25': [...OF_2025['2025-11-25'], 'json-schema-2020-12-preservation'],
+    },
+  },
+  {
+    folder: 'mcp-conformance-2025',
+    apply: { ...OF_2025, '2025-03-26': [], draft: [], extension: [] },
+  },
+]
 
 /** Why a scenario does not apply. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
@@ -40,40 +61,58 @@ interface Check {
 const run = promisify(execFile)
 
 /** All scenarios of clients that the suite has for a version. */
-async function scenariosOf(version: string): Promise<readonly string[]> {
-  const { stdout } = await run(process.execPath, [SUITE, 'list', '--client'], { cwd: ROOT })
+async function scenariosOf({ folder }: Suite, version: string): Promise<readonly string[]> {
+  const { stdout } = await run(process.execPath, [programOf(folder), 'list', '--client'], { cwd: ROOT })
   return [...stdout.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)].flatMap(([, name = '', versions = '']) =>
     versions.split(',').includes(version) ? [name] : [],
   )
 }
 
-async function checksOf(scenario: string, version: string): Promise<readonly Check[]> {
+function programOf(folder: string): string {
+  return join(ROOT, 'node_modules', folder, 'dist/index.js')
+}
+
+interface Case {
+  readonly suite: Suite
+  readonly scenario: string
+  readonly version: string
+}
+
+async function checksOf({ suite, scenario, version }: Case): Promise<readonly Check[]> {
   const folder = await mkdtemp(join(tmpdir(), 'everthread-mcp-client-'))
   const line = ['client', '--command', CLIENT, '--scenario', scenario, '--spec-version', version]
   // A scenario that fails says so in its checks, too.
-  await run(process.execPath, [SUITE, ...line, '-o', folder], { cwd: ROOT, maxBuffer: 2 ** 26 })
+  await run(process.execPath, [programOf(suite.folder), ...line, '-o', folder], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 26,
+  })
   const [made = ''] = await readdir(folder)
   const checks = JSON.parse(await readFile(join(folder, made, 'checks.json'), 'utf8')) as readonly Check[]
   await rm(folder, { recursive: true })
   return checks
 }
 
-test.each(Object.entries(APPLY))(
-  'each scenario of clients of %s applies, or says why not',
-  async (version, applying) => {
-    const known = await scenariosOf(version)
+const VERSIONS = SUITES.flatMap((suite) =>
+  Object.entries(suite.apply).map(([version, applying]) => ({ suite, version, applying })),
+)
+
+test.each(VERSIONS)(
+  'each scenario of clients of $version in $suite.folder applies, or says why not',
+  async ({ suite, version, applying }) => {
+    const known = await scenariosOf(suite, version)
     expect(known).toEqual(expect.arrayContaining([...applying]))
+    expect(known.length).toBeGreaterThan(0)
     for (const scenario of known.filter((name) => !applying.includes(name)))
       expect(REASONS.find(([name]) => name.test(scenario))?.[1], scenario).toBeDefined()
   },
 )
 
-const CASES = Object.entries(APPLY).flatMap(([version, applying]) =>
-  applying.map((scenario) => [scenario, version] as const),
+const CASES: readonly Case[] = VERSIONS.flatMap(({ suite, version, applying }) =>
+  applying.map((scenario) => ({ suite, scenario, version })),
 )
 
-test.each(CASES)('the scenario %s of %s passes', async (scenario, version) => {
-  const checks = await checksOf(scenario, version)
+test.each(CASES)('the scenario $scenario of $version in $suite.folder passes', async (one) => {
+  const checks = await checksOf(one)
   expect(checks.filter(({ status }) => status === 'FAILURE')).toEqual([])
   expect(checks.some(({ status }) => status === 'SUCCESS')).toBe(true)
 })
