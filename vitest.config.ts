@@ -23,8 +23,9 @@ process.env['NODE_COMPILE_CACHE'] ??= source('.everthread/compile-cache')
 if (freeBytes('/dev/shm') > 4 * 1024 ** 3) process.env['TMPDIR'] ??= '/dev/shm'
 
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
-/** What has hundreds of threads runs on the second store when it is asked for. */
+/** What has hundreds of threads, or kills workers in calls whose rows are those of other crash tests, runs on the second store when it is asked for. */
 const LONG = [
+  'test/integration/{workflow-tool,mcp-task}-crash.test.ts',
   'test/hostile/**',
   'test/integration/subagent-{tree,crowds}.test.ts',
   'test/integration/subagent-endings/**',

@@ -62,7 +62,9 @@ function fingerprintOfSources(): string {
     ...['*.md', 'package.json', 'tsconfig.json', '{test,histories}/README.md'],
     ...['{docs,examples,src}/**/*.*', 'site/*.{ts,json}', 'site/.vitepress/{config.ts,theme/*}'],
   ]
-  for (const path of globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules'] }).toSorted()) {
+  // What the build of an example leaves is no source.
+  const exclude = ['**/{node_modules,.next}', '**/*.tsbuildinfo', '**/next-env.d.ts']
+  for (const path of globSync(patterns, { cwd: ROOT, exclude }).toSorted()) {
     const file = join(ROOT, path)
     if (statSync(file).isFile()) hash.update(`${path}\n`).update(readFileSync(file))
   }

@@ -89,7 +89,10 @@ interface Call {
 }
 
 async function expectTranscript({ page, threadId, wrong }: Tab): Promise<void> {
-  const { messages } = await fixture.threads.get(threadId).messages({ limit: 1_000 })
+  const thread = fixture.threads.get(threadId)
+  // Text is shown before it is stored.
+  await thread.waitUntilIdle()
+  const { messages } = await thread.messages({ limit: 1_000 })
   await expect.poll(() => shownMessages(page), { timeout: 60_000 }).toEqual(expected(messages))
   expect(wrong).toEqual([])
 }
@@ -105,10 +108,10 @@ test('its types are right', () => {
 test('a person asks, sees the answer come, and reads it again after a reload', async () => {
   const tab = await visit()
   const { page } = tab
-  await say(page, 'tell 80')
+  await say(page, 'tell 400')
   await page.getByText('word5').waitFor()
-  expect(await page.getByText('word80').count()).toBe(0)
-  await page.getByText(tale(80), { exact: true }).waitFor()
+  expect(await page.getByText('word400').count()).toBe(0)
+  await page.getByText(tale(400), { exact: true }).waitFor()
   await say(page, 'tell 3')
   await page.getByText(tale(3), { exact: true }).waitFor()
   await expectTranscript(tab)

@@ -135,10 +135,10 @@ test('who is not logged in, or gives a wrong password, gets no chat, and nobody 
 test('a person asks, sees the answer come, allows a call, and reads all again after a reload', async () => {
   const chat = await open('ann')
   const { page } = chat
-  await say(page, 'tell 80')
+  await say(page, 'tell 400')
   await page.getByText('word5').waitFor()
-  expect(await page.getByText('word80').count()).toBe(0)
-  await page.getByText(tale(80), { exact: true }).waitFor()
+  expect(await page.getByText('word400').count()).toBe(0)
+  await page.getByText(tale(400), { exact: true }).waitFor()
   await expectTranscript(chat)
   await say(page, 'please refund')
   await page.getByRole('button', { name: 'Allow' }).click()

@@ -81,7 +81,7 @@ export function createCheckout(): Checkout {
   )
   checkout.file('package-lock.json', '{}')
   checkout.file('src/index.ts', '')
-  for (const name of ['scripts/build.ts', 'site/build.ts']) checkout.file(name, '')
+  for (const name of ['scripts/build.ts', 'scripts/locked-packages.ts']) checkout.file(name, '')
   for (const name of ['tsconfig.json', 'tsconfig.build.json']) checkout.file(name, '{}')
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
   symlinkSync(node, join(folder, 'node_modules/.bin/node'))
