@@ -21,6 +21,7 @@ import { FileError } from '../store/files/file-checks.js'
 import type { Store, Writer } from '../store/store.js'
 import { endEffect, findEffect } from '../store/threads/effects.js'
 import type { EffectRecord } from '../store/threads/effects.js'
+import { hasWork } from '../store/threads/runs.js'
 import { assertStoppedByUser, withStops } from './activity.js'
 import type { ActivityDependencies } from './activity.js'
 import { compactBetweenRuns } from './compaction/between-runs.js'
@@ -35,7 +36,7 @@ import {
   TooManyOperations,
   unstoredFacts,
 } from './operation.js'
-import type { HeldOperation } from './operation.js'
+import type { HeldOperation, Unfinished } from './operation.js'
 import { waitForDefinition } from './plan-content.js'
 import { microseconds } from './scope.js'
 import { openThread } from './thread-row.js'
@@ -47,15 +48,46 @@ export async function runEffect(
   dependencies: ActivityDependencies,
   input: RunEffectInput,
 ): Promise<RunEffectAnswer> {
+  const { store } = dependencies
+  const { threadId, effectId } = input
   // A stop does not interrupt it, for it belongs to no run.
-  return withStops(dependencies.store, { threadId: input.threadId, run: null }, async (signal) => {
-    const place = placeOfBetweenRuns(input.effectId)
-    if (place !== null) return compactBetweenRuns(dependencies, { ...input, ...place }, signal)
-    const begun = await beginEffect(dependencies.store, input)
+  return withStops(store, { threadId, run: null }, async (signal) => {
+    const place = placeOfBetweenRuns(effectId)
+    if (place !== null) return runCompaction(dependencies, { ...input, ...place }, signal)
+    const begun = await beginEffect(store, input, async (tx) => {
+      const row = await findEffect(tx, threadId, effectId)
+      // It may have been removed after it became due.
+      return row?.status === 'scheduled' ? row : null
+    })
     if (begun.kind === 'answered') return begun.answer
-    const outcome = await performEffect(dependencies, begun.effect, signal)
-    return commitEffect(dependencies.store, begun.effect, outcome)
+    const { due: row, operation } = begun
+    const effect = { input, row, operation, now: microseconds(input) }
+    const outcome = await performEffect(dependencies, effect, signal)
+    return commitEffect(store, effect, outcome)
   })
+}
+
+/** The effect of the runtime, which has no row. A thread that works, or is about to, compacts in its step. */
+async function runCompaction(
+  dependencies: ActivityDependencies,
+  input: Parameters<typeof compactBetweenRuns>[1]['input'],
+  signal: AbortSignal,
+): Promise<RunEffectAnswer> {
+  const { store } = dependencies
+  const begun = await beginEffect(store, input, async (tx, { operation }) =>
+    // One that an attempt has begun is ended, whatever has come since.
+    operation === null && (await hasWork(tx, input.threadId)) ? null : input,
+  )
+  if (begun.kind === 'answered') return begun.answer
+  const { operation } = begun
+  const ended = await compactBetweenRuns(dependencies, { input, operation }, signal)
+  return (
+    ended ??
+    commit(store, operation, async (tx) => {
+      await finish(tx, operation, { answer: NOTHING_DONE })
+      return NOTHING_DONE
+    })
+  )
 }
 
 /**
@@ -126,16 +158,23 @@ interface HeldEffect {
   readonly now: Micros
 }
 
-type BegunEffect =
+type BegunEffect<Due> =
   | { readonly kind: 'answered'; readonly answer: RunEffectAnswer }
-  | { readonly kind: 'held'; readonly effect: HeldEffect }
+  | { readonly kind: 'held'; readonly due: Due; readonly operation: HeldOperation }
 
 const NOTHING_DONE: RunEffectAnswer = { type: 'ran' }
 
-/** The first transaction of an effect: it writes the `started` row before any code of the effect runs. */
-async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEffect> {
+/**
+ * The first transaction of an effect: it writes the `started` row before any code of the effect runs. `findDue` says what is to be done;
+ * null: nothing any more.
+ */
+async function beginEffect<Due>(
+  store: Store,
+  input: RunEffectInput,
+  findDue: (tx: Writer, found: Unfinished) => Promise<Due | null>,
+): Promise<BegunEffect<Due>> {
   const { threadId, effectId } = input
-  return store.write(async (tx): Promise<BegunEffect> => {
+  return store.write(async (tx): Promise<BegunEffect<Due>> => {
     const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
     if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
     const found = await lookUp<RunEffectAnswer>(tx, { threadId, id: effectId })
@@ -143,18 +182,17 @@ async function beginEffect(store: Store, input: RunEffectInput): Promise<BegunEf
     const now = microseconds(input)
     if (found.operation === null)
       await appendEvents(tx, { threadId, events: await unstoredFacts(tx, input), now })
-    const row = await findEffect(tx, threadId, effectId)
+    const due = await findDue(tx, found)
     // The writes of an interrupted attempt were not committed, so the code runs again (T9).
     const beginning = { kind: 'effect', place: {}, onInterrupted: 'rerun', now } as const
-    // The effect was removed after it became due.
-    if (row?.status !== 'scheduled') {
+    if (due === null) {
       if (found.operation === null)
         await record(tx, found, { kind: 'effect', place: {}, answer: NOTHING_DONE, now })
       else await begin(tx, found, beginning)
       return { kind: 'answered', answer: NOTHING_DONE }
     }
     const { held: operation } = await begin(tx, found, beginning)
-    return { kind: 'held', effect: { input, row, operation, now } }
+    return { kind: 'held', due, operation }
   })
 }
 

@@ -107,7 +107,7 @@ const recordedAction = z
     capabilities,
     readOnly: z.boolean(),
     destructive: z.union([z.boolean(), z.object({ impact: z.string(), undo: z.string().optional() })]),
-    runtimeOwner: z.enum(['local', 'remote', 'workflow', 'prompt', 'agent', 'subagent']),
+    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
     artifacts: z
       .array(
         z.object({
@@ -217,7 +217,7 @@ const threadTool = z
     kind: z.string().openapi({ description: 'function, remote, prompt, …; later versions add members.' }),
     description: z.string(),
     inputSchema: fields.openapi({ description: 'The JSON Schema of its arguments, as the model gets it.' }),
-    runtimeOwner: z.enum(['local', 'remote', 'prompt', 'agent', 'subagent']),
+    runtimeOwner: z.enum(['local', 'remote', 'workflow', 'prompt', 'agent', 'subagent']),
     taskQueue: z.string().optional(),
     activity: z.string().optional(),
     workflow: z

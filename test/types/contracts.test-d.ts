@@ -17,7 +17,9 @@ import type {
   ThreadEvent,
   ThreadEventOf,
   ThreadHandle,
+  ThreadTool,
 } from '../../src/client/index.js'
+import type * as Http from '../../src/http/generated/api-types.js'
 import type {
   Action,
   ActionContext,
@@ -69,4 +71,10 @@ test('PL-AC.2 PL-AC.3 the fields of an action and of an artifact', () => {
     | ('runtimeOwner' | 'artifacts')
   >()
   expectTypeOf<ActionContext['parent']>().toEqualTypeOf<ActionParent | null>()
+})
+
+test('who runs a tool or an action has one of the names that the HTTP document lists', () => {
+  expectTypeOf<Http.ThreadTool['runtimeOwner']>().toEqualTypeOf<ThreadTool['runtimeOwner']>()
+  expectTypeOf<Http.ThreadTool['interruptBehavior']>().toEqualTypeOf<ThreadTool['interruptBehavior']>()
+  expectTypeOf<Http.RecordedAction['runtimeOwner']>().toEqualTypeOf<RecordedAction['runtimeOwner']>()
 })

@@ -1,9 +1,10 @@
 /**
  * A compaction between two runs: an effect of the runtime, so that nobody waits for the summary.
- * Owns: its operation, the step that it stands for, and that a message ends it.
- * Does not own: when it is due (`due-compaction.ts`), and the compaction (`compact.ts`).
+ * Owns: the step that it stands for, and that a message ends it.
+ * Does not own: when it is due (`due-compaction.ts`), its operation (`run-effect.ts`), and the compaction (`compact.ts`).
  * Invariants:
- * - It is in flight alone, as every effect (T1). A message does not wait for it: its row in the store ends the request for the summary.
+ * - It is in flight alone, as every effect (T1). A message does not wait for it: its row in the store ends the request for the summary,
+ *   behind a hook that is at work.
  * - It belongs to no run: its events name none, and its cost is that of the thread.
  * - If it is not made, the next step makes it: nothing depends on it.
  */
@@ -12,91 +13,48 @@ import { buildPlan } from '../../definitions/plan/build-plan.js'
 import { promptOf } from '../../definitions/plan/plan-content.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { CallModelInput, RunEffectAnswer, RunEffectInput } from '../../protocol/activities.js'
-import { appendEvents } from '../../store/events.js'
 import type { Store, Writer } from '../../store/store.js'
 import { hasWork } from '../../store/threads/runs.js'
 import type { ActivityDependencies } from '../activity.js'
 import { stepBatch } from '../hooks/step-batch.js'
-import { begin, commit, finish, lookUp, record, unstoredFacts } from '../operation.js'
+import { finish } from '../operation.js'
 import type { HeldOperation } from '../operation.js'
-import { microseconds } from '../scope.js'
-import { openThread } from '../thread-row.js'
 import { openStep, resolvePrompt, systemText } from '../turn/call-model.js'
 import { compactIfFull } from '../turn/model-request.js'
 import type { Compaction } from '../turn/model-request.js'
 import type { ModelStep } from '../turn/model-step.js'
 import { compact } from './compact.js'
 
-const DONE: RunEffectAnswer = { type: 'ran' }
-
 /** The effect, with the step that it follows. */
 interface BetweenRunsInput extends RunEffectInput {
   readonly step: number
 }
 
-/** Compacts the context of an idle thread as its next step would do it. */
+interface BegunBetweenRuns {
+  readonly input: BetweenRunsInput
+  readonly operation: HeldOperation
+}
+
+/** Compacts the context of an idle thread as its next step would do it. Returns the answer with which it has ended; null: there was nothing to do. */
 export async function compactBetweenRuns(
   dependencies: ActivityDependencies,
-  input: BetweenRunsInput,
+  begun: BegunBetweenRuns,
   signal: AbortSignal,
-): Promise<RunEffectAnswer> {
+): Promise<RunEffectAnswer | null> {
   const { store, registry } = dependencies
-  const begun = await beginEffect(store, input)
-  if (begun.kind === 'answered') return begun.answer
-  const { held } = begun
-  const content = buildPlan(registry, input.agent, dependencies)
+  const { threadId, agent } = begun.input
+  const content = buildPlan(registry, agent, dependencies)
   // The next step says that no worker has the agent.
-  if ('missing' in content) return end(store, held)
-  const step = await openIdleStep(dependencies, { input, content, held })
-  const ended = await untilMessage(store, input.threadId, (message) =>
-    compactContext(dependencies, step, { message, signal }),
-  )
-  return ended ?? end(store, held)
-}
-
-function end(store: Store, held: HeldOperation): Promise<RunEffectAnswer> {
-  return commit(store, held, async (tx) => {
-    await finish(tx, held, { answer: DONE })
-    return DONE
-  })
-}
-
-type Begun =
-  | { readonly kind: 'answered'; readonly answer: RunEffectAnswer }
-  | { readonly kind: 'held'; readonly held: HeldOperation }
-
-/** A thread that works, or is about to, compacts in its step. */
-async function beginEffect(store: Store, input: BetweenRunsInput): Promise<Begun> {
-  const { threadId, effectId: id } = input
-  const now = microseconds(input)
-  return store.write(async (tx): Promise<Begun> => {
-    const thread = await openThread(tx, { threadId, start: null, createdAt: 0 })
-    if (thread === null) return { kind: 'answered', answer: { type: 'terminated' } }
-    const found = await lookUp<RunEffectAnswer>(tx, { threadId, id })
-    if (found.kind === 'answered') return found
-    if (found.operation === null)
-      await appendEvents(tx, { threadId, events: await unstoredFacts(tx, input), now })
-    const place = { side: 'a' } as const
-    if (found.operation === null && (await hasWork(tx, threadId))) {
-      await record(tx, found, { kind: 'effect', place, answer: DONE, now })
-      return { kind: 'answered', answer: DONE }
-    }
-    const beginning = { kind: 'effect', place, onInterrupted: 'rerun', now, messageId: randomUUID() } as const
-    const { held } = await begin(tx, found, beginning)
-    return { kind: 'held', held }
-  })
-}
-
-interface IdleStep {
-  readonly input: BetweenRunsInput
-  readonly content: PlanContent
-  readonly held: HeldOperation
+  if ('missing' in content) return null
+  const step = await openIdleStep(dependencies, begun, content)
+  return untilMessage(store, threadId, (message) => compactContext(dependencies, step, { message, signal }))
 }
 
 /** The step that would come next, without a message. Hooks of requests are not called: there is none. */
 async function openIdleStep(
   dependencies: ActivityDependencies,
-  { input: effect, content, held }: IdleStep,
+  { input: effect, operation }: BegunBetweenRuns,
+  content: PlanContent,
 ): Promise<ModelStep> {
   const { effectId: _, ...given } = effect
   const { digest } = content.plan
@@ -109,9 +67,10 @@ async function openIdleStep(
   const prompt = await resolvePrompt(dependencies, input, { content, prompt: promptOf(content, 'a') })
   const scope = {}
   const hooks = stepBatch(dependencies, {
-    ...{ input, content, ids: prompt.hooks, promptPath: [prompt.name], name: held.id, scope },
+    ...{ input, content, ids: prompt.hooks, promptPath: [prompt.name], name: operation.id, scope },
     recordsMissing: true,
   })
+  const held = { ...operation, messageId: randomUUID() }
   return { ...openStep({ input, content, held, prompt, parentId: null, hooks }), scope, isStep: false }
 }
 
@@ -122,7 +81,6 @@ interface Signals {
   readonly signal: AbortSignal
 }
 
-/** Returns the answer with which it has ended; null if there was nothing to compact. */
 async function compactContext(
   dependencies: ActivityDependencies,
   step: ModelStep,
@@ -134,7 +92,7 @@ async function compactContext(
     isGivenUp: () => message.aborted,
     end: async (tx: Writer) => {
       const { operations } = await step.hooks.commit(tx)
-      ended = { ...DONE, ...(operations.length > 0 && { operations }) }
+      ended = { type: 'ran', ...(operations.length > 0 && { operations }) }
       await finish(tx, operation, { answer: ended })
     },
   }

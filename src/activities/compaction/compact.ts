@@ -60,10 +60,11 @@ type Outcome =
 interface Compacting {
   readonly step: ModelStep
   readonly signal: AbortSignal
-  /** Between two runs: what it is about, and whether it was given up for a message. */
+  /** Left out: it is a part of the step, which waits for it. */
   readonly between?: BetweenRuns
 }
 
+/** A compaction for which no step waits. */
 export interface BetweenRuns {
   /** Whether a message has come, which must not wait. */
   isGivenUp(): boolean

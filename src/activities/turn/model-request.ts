@@ -148,9 +148,9 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
   }
 }
 
-/** Compacts the context if the next request would do so, without a request. Returns whether it did. */
-export async function compactIfFull(given: RequestParts): Promise<boolean> {
-  return compactFirst(given, await cutRequest(given))
+/** Compacts the context if a request would do so, and makes none. */
+export async function compactIfFull(given: RequestParts): Promise<void> {
+  await compactFirst(given, await cutRequest(given))
 }
 
 /** The rows of a request, in a window that fits. */
@@ -192,7 +192,7 @@ async function cutRequest(given: RequestParts): Promise<CutRequest> {
   return { parts, context, window, cut, before, fixed, compaction }
 }
 
-/** Nested steps and fallbacks compact nothing. */
+/** Returns whether it has compacted the context. Nested steps and fallbacks compact nothing. */
 async function compactFirst(
   given: RequestParts,
   { parts, context, window, cut, before: weighed, fixed, compaction }: CutRequest,

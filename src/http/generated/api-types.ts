@@ -1361,7 +1361,7 @@ export type RecordedAction = {
         impact: string;
         undo?: string;
     };
-    runtimeOwner: 'local' | 'remote' | 'workflow' | 'prompt' | 'agent' | 'subagent';
+    runtimeOwner: 'local' | 'remote' | 'prompt' | 'agent' | 'subagent';
     /**
      * The preview that a person was shown, and the files of the result.
      */
@@ -1825,7 +1825,7 @@ export type ThreadTool = {
     inputSchema: {
         [key: string]: unknown;
     };
-    runtimeOwner: 'local' | 'remote' | 'prompt' | 'agent' | 'subagent';
+    runtimeOwner: 'local' | 'remote' | 'workflow' | 'prompt' | 'agent' | 'subagent';
     taskQueue?: string;
     activity?: string;
     /**

@@ -232,41 +232,31 @@ export async function traceOfCall(db: Reader, threadId: string, callId: string):
   return row?.traceparent ?? null
 }
 
-/** Whether a thread works, or has a message that begins a run. */
+/** Whether an open thread has a run under way, or a message that begins one. */
 export async function hasWork(db: Reader, threadId: string): Promise<boolean> {
-  const run = await db
-    .selectFrom('runs')
-    .select('number')
-    .where('thread_id', '=', threadId)
-    .where('ended_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst()
-  if (run !== undefined) return true
-  const message = await db
-    .selectFrom('messages')
-    .select('id')
-    .where('thread_id', '=', threadId)
-    .where('position', 'is', null)
-    .where('status', '=', 'pending')
-    .where('silent', '=', 0)
-    .limit(1)
-    .executeTakeFirst()
-  return message !== undefined
+  const row = await selectWorking(db, threadId).executeTakeFirst()
+  return row !== undefined
 }
 
 /** The open threads with a run under way, or with a message that begins one: its row is there before the run's. */
 export async function listWorkingThreads(db: Reader): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .innerJoin('threads', 'threads.id', 'runs.thread_id')
-    .select('runs.thread_id as id')
-    .where('runs.ended_at', 'is', null)
+  const rows = await selectWorking(db, null).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** `threadId`: of this one only; null: of all. */
+function selectWorking(db: Reader, threadId: string | null) {
+  const open = db
+    .selectFrom('threads')
     .where('threads.closed_at', 'is', null)
+    .$if(threadId !== null, (threads) => threads.where('threads.id', '=', threadId))
+  return open
+    .innerJoin('runs', 'runs.thread_id', 'threads.id')
+    .select('threads.id as id')
+    .where('runs.ended_at', 'is', null)
     .union(
-      db
-        .selectFrom('threads')
+      open
         .select('threads.id as id')
-        .where('threads.closed_at', 'is', null)
         .where((where) =>
           where.exists(
             where
@@ -279,6 +269,4 @@ export async function listWorkingThreads(db: Reader): Promise<readonly string[]>
           ),
         ),
     )
-    .execute()
-  return rows.map(({ id }) => id)
 }
