@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/until.js'
 import { median, underContention } from '../support/contention.js'
 import { tale } from './page-desk.js'
-import { answerWith, openPlace, say, threadAddress, ACCOUNT_TOKEN } from './place.js'
+import { ACCOUNT_TOKEN, answerWith, openPlace, pressStop, say, threadAddress } from './place.js'
 import type { Place } from './place.js'
 
 let place: Place
@@ -133,7 +133,7 @@ test('what waits is taken back, and a stopped thread continues', async () => {
   await page.getByRole('tab', { name: /Queue/ }).click()
   await page.getByRole('tabpanel').getByRole('button', { name: 'Take back' }).click()
   await page.getByText('Nothing waits').waitFor()
-  await page.getByRole('button', { name: 'Stop' }).click()
+  await pressStop(page)
   await page.getByText('Stopped: stopped').waitFor()
   await page.getByRole('button', { name: 'Continue' }).waitFor()
   expect(await stored('stopped')).toHaveLength(2)

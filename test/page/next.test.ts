@@ -13,7 +13,7 @@ import type { Fixture } from '../integration/worker/fixture.js'
 import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 import { tale } from './page-desk.js'
-import { launchChromium } from './place.js'
+import { launchChromium, pressStop } from './place.js'
 import { shownMessages } from './shown-messages.js'
 
 const FOLDER = fileURLToPath(new URL('../../examples/next/', import.meta.url))
@@ -157,7 +157,7 @@ test('a reload in the middle of an answer goes on with it, and a stop ends the r
   await page.getByText('word5').waitFor()
   await page.reload()
   await page.getByText('word5').waitFor()
-  await page.getByRole('button', { name: 'Stop' }).click()
+  await pressStop(page)
   await expect
     .poll(async () => (await fixture.threads.get(id).messages()).messages.at(-1), { timeout: 60_000 })
     .toMatchObject({ role: 'assistant', status: 'interrupted' })

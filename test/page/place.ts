@@ -56,6 +56,11 @@ export function launchChromium(): Promise<Browser> {
   })
 }
 
+/** By the keyboard: text that streams in moves the button, and a mouse that goes up beside it has clicked nothing. */
+export function pressStop(page: Page): Promise<void> {
+  return page.getByRole('button', { name: 'Stop' }).press('Enter')
+}
+
 export async function openPlace(): Promise<Place> {
   const fixture = await createFixture({ desk: 'page' })
   let worker = await fixture.startWorker()

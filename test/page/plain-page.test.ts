@@ -8,7 +8,7 @@ import { createFixture } from '../integration/worker/fixture.js'
 import type { Fixture } from '../integration/worker/fixture.js'
 import { freePort } from '../support/free-port.js'
 import { tale } from './page-desk.js'
-import { launchChromium } from './place.js'
+import { launchChromium, pressStop } from './place.js'
 
 /** Shorter than the longest answer below. */
 const TOKEN_SECONDS = 2
@@ -81,7 +81,7 @@ test('a call is allowed in one of two tabs, and an answer is stopped', async () 
   await expect.poll(() => first.getByRole('button', { name: 'Allow' }).count()).toBe(0)
   await say(first, 'tell 400')
   await second.getByText('word5').waitFor()
-  await second.getByRole('button', { name: 'Stop' }).click()
+  await pressStop(second)
   await first.locator('main p.assistant', { hasText: 'word5' }).waitFor()
   const answer = (await shown(first)).at(-1) ?? ''
   expect(tale(400).startsWith(answer.trimEnd())).toBe(true)

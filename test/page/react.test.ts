@@ -13,7 +13,7 @@ import type { WorkerProcess } from '../integration/worker/run-worker.js'
 import { freePort } from '../support/free-port.js'
 import { bundlePage } from './bundled-page.js'
 import { tale } from './page-desk.js'
-import { launchChromium } from './place.js'
+import { launchChromium, pressStop } from './place.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TOKEN = 'token-of-the-reader-of-a-page'
@@ -116,7 +116,7 @@ test('a stop ends the answer', async () => {
   const page = await open('react-stops')
   await say(page, 'tell 400')
   await page.locator('p[data-state=streaming]', { hasText: 'word5' }).waitFor()
-  await page.getByRole('button', { name: 'Stop' }).click()
+  await pressStop(page)
   await page.locator('main[data-status=stopped]').waitFor()
   const { messages } = await fixture.threads.get('react-stops').messages()
   expect(messages.at(-1)).toMatchObject({ status: 'interrupted' })

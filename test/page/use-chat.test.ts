@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.js'
 import { until } from '../support/until.js'
 import { bundlePage } from './bundled-page.js'
 import { tale } from './page-desk.js'
-import { launchChromium } from './place.js'
+import { launchChromium, pressStop } from './place.js'
 
 const TOKEN = 'token-of-the-back-end-of-a-page'
 
@@ -140,7 +140,7 @@ test('a stop ends the answer', async () => {
   const page = await open('chat-stops')
   await say(page, 'tell 400')
   await seesBeginning(page, 'chat-stops')
-  await page.getByRole('button', { name: 'Stop' }).click()
+  await pressStop(page)
   await expectTranscript(page, 'chat-stops')
   const { messages } = await fixture.threads.get('chat-stops').messages()
   expect(messages.at(-1)).toMatchObject({ status: 'interrupted' })

@@ -10,6 +10,8 @@ interface Props {
   readonly cursor: string
 }
 
+const COMPOSER = { position: 'fixed', bottom: 0, padding: '1rem 0', background: '#fff' } as const
+
 type Part = UIMessage['parts'][number]
 
 export function Conversation({ id, messages, cursor }: Props) {
@@ -48,7 +50,7 @@ export function Conversation({ id, messages, cursor }: Props) {
   }
 
   return (
-    <main data-status={chat.status}>
+    <main data-status={chat.status} style={{ marginBottom: '5rem' }}>
       {chat.messages.map((message) => (
         <section key={message.id} data-message={message.id} className={message.role}>
           <b>{message.role}</b>
@@ -56,7 +58,8 @@ export function Conversation({ id, messages, cursor }: Props) {
         </section>
       ))}
       {chat.error !== undefined && <p role="alert">{chat.error.message}</p>}
-      <form action={say}>
+      {/* It stays where it is: a button that moves with the text is hard to hit. */}
+      <form action={say} style={COMPOSER}>
         <input name="text" required aria-label="Message" />
         <button>Send</button>
         <button type="button" onClick={() => void fetch(`${api}/stop`, { method: 'POST' })}>
