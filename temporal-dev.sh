@@ -190,7 +190,21 @@ command_test() {
   ensure_build
   export_programs
   run_process vitest run "$@" || code=$?
+  if [ "$code" -ne 0 ] && [ "$#" -eq 0 ] && [ -s test-results/again ]; then
+    code=0
+    test_again || code=$?
+  fi
   return "$code"
+}
+
+# After a whole run with failed tests in a few files: these files once more, alone. Each test that passes only then is named in
+# the output (docs/decisions/0100-tests-once-more.md).
+test_again() {
+  local words=()
+  mapfile -t words <test-results/again
+  rm test-results/again
+  say "once more: ${words[*]}"
+  run_process env EVERTHREAD_TEST_AGAIN=1 vitest run "${words[@]}"
 }
 
 command_up() {

@@ -117,6 +117,33 @@ test('a failed test run ends what it left behind', async () => {
   await until('no process to be left', () => !startedPids(checkout).some(isRunning))
 })
 
+test('a whole run is made once more for the files that it names, and its result counts', async () => {
+  const checkout = createCheckout()
+  const vitest = checkout.file(
+    'node_modules/.bin/vitest',
+    [
+      '#!/bin/sh',
+      'mkdir -p test-results',
+      'echo "$EVERTHREAD_TEST_AGAIN $*"',
+      '[ -z "$EVERTHREAD_TEST_AGAIN" ] || exit "$(cat again-code)"',
+      'printf "%s\\n" --project=page "test/a b.test.ts" >test-results/again',
+      'exit 1',
+    ].join('\n'),
+  )
+  chmodSync(vitest, 0o755)
+  checkout.file('again-code', '0')
+  const green = checkout.run(['test'])
+  expect(await green.ended).toBe(0)
+  expect(green.output()).toMatch(/ run\n.*once more: .*\n1 run --project=page test\/a b\.test\.ts\n$/)
+  checkout.file('again-code', '3')
+  const red = checkout.run(['test'])
+  expect(await red.ended).toBe(3)
+  // Somebody who names tests sees what fails at once.
+  const named = checkout.run(['test', 'src/thread'])
+  expect(await named.ended).toBe(1)
+  expect(named.output()).not.toContain('once more')
+})
+
 test('a quick test run checks first, and tests nothing where the check fails', async () => {
   const checkout = createCheckout()
   const fake = (code: number): readonly string[] => ['#!/bin/sh', 'echo "checks: $*"', `exit ${code}`]
