@@ -173,8 +173,9 @@ export interface ThreadHandle<R extends Registry<string, string, unknown> = Regi
    */
   cancel(messageId: string, options?: { readonly reason?: string }): Promise<Cancelled>
   /**
-   * Asks the next step to make the context shorter, with a summary of what leaves it; the transcript stays whole. It wakes nobody, and
-   * messages do not wait for it. `no_op`: one is requested already. @throws ConfigError, ThreadTerminatedError
+   * Makes the context shorter, with a summary of what leaves it; the transcript stays whole. An idle thread does it at once, and messages
+   * do not wait for it; else the next step begins with it. `no_op`: one is requested already.
+   * @throws ConfigError, ThreadTerminatedError, TemporalUnavailableError
    */
   compact(options?: CompactOptions): Promise<CompactionRequested>
   continue(): Promise<void>

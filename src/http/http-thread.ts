@@ -50,7 +50,7 @@ export interface HttpThread {
   send(message: string | NewMessage): Promise<SentMessage>
   stop(options?: StopBody): Promise<Stopped>
   continue(): Promise<void>
-  /** Asks the next step to make the context shorter, with a summary of what leaves it. */
+  /** Makes the context shorter, with a summary of what leaves it: now if the thread is idle, else in its next step. */
   compact(options?: CompactBody): Promise<CompactionRequested>
   /** Ends what was sent: removes a queued message, stops the run of a delivered one. */
   cancel(messageId: string, options?: { readonly reason?: string }): Promise<Cancelled>

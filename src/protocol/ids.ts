@@ -46,9 +46,12 @@ export function compactionOperationId(
 
 const BETWEEN_RUNS = 'between_runs_'
 
-/** The effect of the runtime that compacts a context once the step has left it full, and its run is over. */
-export function betweenRunsId(run: number, step: number): string {
-  return `${BETWEEN_RUNS}${run}_${step}`
+/**
+ * The effect of the runtime that compacts a context once its run is over: the step has left it full, or a command asks for it, which has a
+ * name of its own.
+ */
+export function betweenRunsId(run: number, step: number, command?: string): string {
+  return `${BETWEEN_RUNS}${run}_${step}${command === undefined ? '' : `_${command}`}`
 }
 
 /** The step that an effect of the runtime follows; null for an effect of an application. */

@@ -89,6 +89,39 @@ threeModes({ agents: [memory], models: model }, (modes) => {
     expect(asked.get(thread.threadId)).toEqual([...Array(4).fill('answer'), 'summary', 'summary', 'answer'])
   })
 
+  test('a command compacts an idle thread at once, each time', async () => {
+    const thread = await talk(2, [{ text: marked('FIRST') }, { text: marked('SECOND') }])
+    expect(await thread.compact({ focus: marked('tents') })).toEqual({ status: 'requested' })
+    await until('the compaction', async () => (await typesOf(thread)).length === 2)
+    expect((await typesOf(thread))[0]).toMatchObject({ payload: { trigger: 'command' } })
+    expect(asked.get(thread.threadId)).toEqual(['answer', 'answer', 'summary'])
+    const request = model.requests.findLast(({ threadId }) => threadId === thread.threadId)
+    expect(JSON.stringify(request?.raw.prompt)).toContain(marked('tents'))
+    await say(thread, 3)
+    await thread.compact()
+    await until('the second one', async () => (await typesOf(thread)).length === 4)
+    const reasons = (await thread.boundaries()).map(({ reason, summary }) => [reason, summary])
+    expect(reasons).toEqual([
+      ['command', marked('SECOND')],
+      ['request', marked('FIRST')],
+      ['command', marked('FIRST')],
+      ['request', null],
+    ])
+    expect(await thread.snapshot()).toMatchObject({ status: 'idle', effects: [], queue: [] })
+    expect(asked.get(thread.threadId)).toEqual(['answer', 'answer', 'summary', 'answer', 'summary'])
+  })
+
+  test('a command in a thread that works is carried out once, by its step', async () => {
+    const thread = await talk(2, [{ text: marked('SUMMARY') }])
+    // Both are there before a worker looks: the step comes first, or the effect finds that a message waits.
+    await Promise.all([thread.send(marked('ask 3')), thread.compact()])
+    await thread.waitUntilIdle()
+    await until('the compaction', async () => (await typesOf(thread)).length >= 2)
+    await say(thread, 4)
+    expect(asked.get(thread.threadId)?.filter((kind) => kind === 'summary')).toHaveLength(1)
+    expect((await typesOf(thread)).at(-1)).toMatchObject({ type: 'context.compaction.completed' })
+  })
+
   test('a context with room schedules nothing', async () => {
     const thread = await talk(3, [])
     expect(activityNames(await modes.runs(thread.threadId))).not.toContain('thread.runEffect')

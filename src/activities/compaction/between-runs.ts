@@ -44,8 +44,8 @@ export async function compactBetweenRuns(
   const { store, registry } = dependencies
   const { threadId, agent } = begun.input
   const content = buildPlan(registry, agent, dependencies)
-  // The next step says that no worker has the agent.
-  if ('missing' in content) return null
+  // The next step says that no worker has the agent. The runs of two agents end when their conversation does.
+  if ('missing' in content || content.plan.type !== 'ai_human') return null
   const step = await openIdleStep(dependencies, begun, content)
   return untilMessage(store, threadId, (message) => compactContext(dependencies, step, { message, signal }))
 }

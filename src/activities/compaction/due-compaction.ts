@@ -19,7 +19,7 @@ export function dueCompaction(
   request: BuiltRequest | null,
 ): readonly ThreadOperation[] {
   if (!('answer' in reply) || reply.answer.toolCalls.length > 0) return []
-  // The runs of two agents end when their conversation does. A nested step is a part of a step.
+  // Between runs nothing is compacted for two agents. A nested step is a part of a step.
   if (content.plan.type !== 'ai_human' || input.frame !== null || prompt.compaction === undefined) return []
   const room = request?.room ?? null
   if (room === null || (room.rows >= 1 && room.tokens >= textTokens(reply.answer.text))) return []

@@ -1,14 +1,22 @@
-/** The command that asks for a compaction of a thread's context. The next step carries it out; the thread is not woken for it. */
+/**
+ * The command that asks for a compaction of a thread's context. An idle thread carries it out at once, as an effect of the runtime; else
+ * the next step does.
+ */
 import { randomUUID } from 'node:crypto'
+import { betweenRunsId } from '../../protocol/ids.js'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { Side } from '../../protocol/plan.js'
 import { nowMicros } from '../../protocol/time.js'
 import { withoutUndefined } from '../../protocol/values.js'
-import { requestCompaction } from '../../store/messages/context-boundaries.js'
+import { SIGNALS } from '../../protocol/messages.js'
+import type { Operations } from '../../protocol/messages.js'
+import { lastBoundary, requestCompaction } from '../../store/messages/context-boundaries.js'
 import { requireOpenThread } from '../../store/threads/open-threads.js'
+import { lastRun } from '../../store/threads/runs.js'
 import type { ClientContext } from '../client-context.js'
 import { carryOut } from '../once.js'
+import { signalThread } from '../thread-workflow.js'
 
 export interface CompactOptions {
   /** What the summary must keep: at most 2,000 characters. */
@@ -17,7 +25,7 @@ export interface CompactOptions {
   readonly side?: Side
 }
 
-/** `requested`: the next step of the side begins with it. `no_op`: one is requested already. */
+/** `requested`: it is made now if the thread is idle, else the next step of the side begins with it. `no_op`: one is requested already. */
 export interface CompactionRequested {
   readonly status: 'requested' | 'no_op'
 }
@@ -37,7 +45,21 @@ export async function compactContext(
       const request = { threadId, side, id: randomUUID(), focus: focus ?? null, now: nowMicros() }
       return { status: (await requestCompaction(tx, request)) ? 'requested' : 'no_op' }
     },
+    announce: () => wake(context, threadId, side),
   })
+}
+
+/** Schedules the effect for the request that waits. A thread that works does nothing in it, because its step has done it. */
+async function wake(context: ClientContext, threadId: string, side: Side): Promise<void> {
+  const store = await context.store()
+  const [run, boundary] = await store.read((db) =>
+    Promise.all([lastRun(db, threadId), lastBoundary(db, threadId, side)]),
+  )
+  // Done meanwhile, or there is no conversation yet.
+  if (run === null || boundary?.kind !== 'request') return
+  const id = betweenRunsId(run.number, run.steps, boundary.operation)
+  const input: Operations = { operations: [{ kind: 'schedule_effect', id, dueAt: 0 }] }
+  await signalThread(context, threadId, { name: SIGNALS.operations, input })
 }
 
 function focusProblem(focus: unknown): string | undefined {

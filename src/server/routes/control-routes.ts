@@ -73,7 +73,8 @@ const compact = createRoute({
   method: 'post',
   path: '/threads/{threadId}/compact',
   operationId: 'compactThread',
-  summary: 'Asks the next step to make the context shorter, with a summary of what leaves it.',
+  summary:
+    'Makes the context shorter, with a summary of what leaves it: now if the thread is idle, else in its next step.',
   request: {
     params: threadParams,
     headers: keyHeader,

@@ -7,7 +7,7 @@ import type { Micros } from '../../protocol/time.js'
 
 /**
  * `window`: the context window was full. `context_length`: the provider refused the request as too long. `command`: a person asked for it.
- * `cleared`: old results of tools were cleared. `request`: it moves nothing, and asks the next step for a compaction.
+ * `cleared`: old results of tools were cleared. `request`: it moves nothing, and asks for a compaction.
  */
 export type BoundaryKind = 'window' | 'context_length' | 'command' | 'cleared' | 'request'
 
@@ -152,7 +152,7 @@ function isBeyond(boundary: Boundary, last: Boundary): boolean {
   return (now.clipped ?? 0) > (before.clipped ?? 0) || (now.cleared ?? 0) > (before.cleared ?? 0)
 }
 
-/** Asks the next step of a side for a compaction. Returns false if the same was asked before, or another one still waits. */
+/** Asks for a compaction of a side. Returns false if the same was asked before, or another one still waits. */
 export async function requestCompaction(
   tx: Writer,
   { threadId, side, id, focus, now }: CompactionRequest,
