@@ -25,12 +25,16 @@ if (freeBytes('/dev/shm') > 4 * 1024 ** 3) process.env['TMPDIR'] ??= '/dev/shm'
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
 /** What has hundreds of threads, or kills workers in calls whose rows are those of other crash tests, runs on the second store when it is asked for. */
 const LONG = [
-  'test/integration/{workflow-tool,mcp-task}-crash.test.ts',
+  'test/integration/{workflow-tool,mcp-task,mcp}-crash.test.ts',
+  'test/integration/{queue,long-turn}.test.ts',
   'test/hostile/**',
   'test/integration/subagent-{tree,crowds}.test.ts',
   'test/integration/subagent-endings/**',
   'test/integration/rolling-deploy.test.ts',
 ]
+
+/** And these on the first one: their transactions are harder for the second, and workflow tests run several steps in an activity here. */
+const LONG_ON_SQLITE = ['test/integration/{run-ahead,worker-lease}.test.ts']
 
 /** 0 where there is no such folder. */
 function freeBytes(folder: string): number {
@@ -126,10 +130,8 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integration,chaos,hostile,page,site}/**'],
-          // The mode that costs least is the one of PostgreSQL, below.
-          env: IS_LONG
-            ? {}
-            : { EVERTHREAD_TEST_MODES: 'every task replayed,continued as new at every point' },
+          // One mode on each store: the other one is that of PostgreSQL, below. The default cache is that of all integration tests.
+          env: IS_LONG ? {} : { EVERTHREAD_TEST_MODE: 'continued as new at every point' },
           globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
           // A workflow task that the SDK drops without a cache comes again after ten seconds, and so may a second one.
@@ -137,9 +139,7 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      onServers('integration', {
-        include: INTEGRATION,
-      }),
+      onServers('integration', { include: INTEGRATION, exclude: IS_LONG ? [] : LONG_ON_SQLITE }),
       // In a real browser.
       onServers('page', { include: ['test/page/**/*.test.ts'] }),
       // The documents, built and read in a real browser; it needs no server.
@@ -147,7 +147,10 @@ export default defineConfig({
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
         include: ['test/workflow/**/*.test.ts'],
-        env: { EVERTHREAD_TEST_STORE: 'postgres', EVERTHREAD_TEST_MODES: 'default cache' },
+        env: {
+          EVERTHREAD_TEST_STORE: 'postgres',
+          ...(!IS_LONG && { EVERTHREAD_TEST_MODE: 'every task replayed' }),
+        },
       }),
       onServers('integration-postgres', {
         include: INTEGRATION,

@@ -21,10 +21,11 @@ import type { StepTime } from '../step/stopwatch.js'
 import { inTemporaryFolder } from '../temporary-folder.js'
 
 /** Whole activities of ten: Temporal's part of a step, which varies more than what is measured, is a tenth of the usual one. */
-const STEPS = 200
-const PAIRS = countedRounds(15)
-/** The first ones pay for compilation on both sides. */
-const WARM_UP = 2
+const STEPS = 50
+/** Many short ones: what another program does in a second is in few of them, and the median leaves those out. */
+const PAIRS = countedRounds(60)
+/** The first ones pay for compilation on all sides. */
+const WARM_UP = 8
 /** Of the worker and of the thread: most say nothing about the call. */
 const RULES = Object.fromEntries(
   Array.from({ length: 50 }, (_, n) => [`area_${n}.*`, 'require_approval'] as const),
@@ -70,7 +71,7 @@ export async function policyBench(
   )
 }
 
-const CROWD = { loops: 50, steps: 20 } as const
+const CROWD = { loops: 50, steps: 10 } as const
 const CROWD_PAIRS = countedRounds(7)
 
 /** Steps a second of 50 threads with budgets, against as many without: the median of pairs, by two worker processes. */

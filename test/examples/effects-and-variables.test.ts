@@ -8,7 +8,7 @@ const voice = createVoice()
 const chat = voice.model
 const env = { OWNER: 'Ann', MAIL_KEY: 'key-of-the-mail-service' }
 
-threeModes({ registry: office, models: { chat } }, (modes) => {
+threeModes({ registry: office, models: { chat }, isOnOneStore: true }, (modes) => {
   modes.skippingTime('a reminder comes days later, once, although it was replaced', async () => {
     const remind = (minutes: number) => ({ name: 'remind_me', args: { about: 'the plants', minutes } })
     voice.says(

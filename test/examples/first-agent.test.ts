@@ -16,7 +16,7 @@ test('the agent of the example has at most fifteen lines', () => {
   expect(lines.split('\n').length).toBeLessThanOrEqual(15)
 })
 
-threeModes({ registry: shop, models: voice.model, ...usage }, (modes) => {
+threeModes({ registry: shop, models: voice.model, ...usage, isOnOneStore: true }, (modes) => {
   test('it looks up an order, answers in its form, and remembers', async () => {
     const answer = { answer: 'It was sent.', orders: ['A-17'] }
     voice.says(

@@ -7,7 +7,7 @@ import { createVoice } from '../support/voice.js'
 const voice = createVoice()
 const chat = voice.model
 
-threeModes({ registry: hotel, models: { chat } }, (modes) => {
+threeModes({ registry: hotel, models: { chat }, isOnOneStore: true }, (modes) => {
   test('a guest is handed over to billing, and stays there', async () => {
     voice.says(
       { toolCalls: [{ name: 'billing', args: { summary: 'The bill of room 7 is too high.' } }] },

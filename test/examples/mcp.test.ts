@@ -6,7 +6,7 @@ import { createVoice } from '../support/voice.js'
 
 const voice = createVoice()
 
-threeModes({ registry: neighbours, models: voice.model }, (modes) => {
+threeModes({ registry: neighbours, models: voice.model, isOnOneStore: true }, (modes) => {
   const start = (message: string) => modes.env.threads.create({ agent: 'keeper', message })
 
   test('of two servers, the listed tools are offered, and called', async () => {

@@ -14,7 +14,9 @@ const results = ({ messages }: ScriptedRequest) =>
 const reference = ({ messages }: ScriptedRequest) =>
   /"reference":"([^"]+)"/.exec(messages.at(-1)?.text ?? '')?.[1] ?? ''
 
-threeModes({ registry: newsroom, models: { chief: chief.model, staff: staff.model } }, (modes) => {
+const models = { chief: chief.model, staff: staff.model }
+
+threeModes({ registry: newsroom, models, isOnOneStore: true }, (modes) => {
   const start = (message: string, env: Readonly<Record<string, string>> = {}) =>
     modes.env.threads.create({ agent: 'editor', message, env })
 

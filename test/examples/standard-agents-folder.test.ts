@@ -13,7 +13,7 @@ async function listed<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
 const voice = createVoice()
 const chat = voice.model
 
-threeModes({ registry: library, models: { chat } }, (modes) => {
+threeModes({ registry: library, models: { chat }, isOnOneStore: true }, (modes) => {
   test('an agent of a folder answers with its tools and prompts', async () => {
     voice.says(
       { toolCalls: [{ name: 'find_book', args: { word: 'earthsea' } }] },

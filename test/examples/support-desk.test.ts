@@ -8,7 +8,7 @@ import { createVoice } from '../support/voice.js'
 const voice = createVoice()
 const chat = voice.model
 
-threeModes({ registry: desk, models: { chat } }, (modes) => {
+threeModes({ registry: desk, models: { chat }, isOnOneStore: true }, (modes) => {
   test('an order is looked up, with its invoice as a file', async () => {
     voice.says(
       { toolCalls: [{ name: 'lookup_order', args: { orderId: 'A-17', withInvoice: true } }] },

@@ -12,7 +12,7 @@ const approve = {
   args: { summary: 'A fine logo.', attachments: ['/attachments/asset.svg'] },
 }
 
-threeModes({ registry: studio, models: { chat } }, (modes) => {
+threeModes({ registry: studio, models: { chat }, isOnOneStore: true }, (modes) => {
   const start = () => modes.env.threads.create({ agent: 'asset_subagent', message: 'A logo, please.' })
 
   test('SA-A-08.1 a draft is objected to, mended and approved', async () => {

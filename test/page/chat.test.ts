@@ -31,7 +31,7 @@ test('a first message begins a thread, and its answer streams', async () => {
   await page.getByRole('navigation').getByText('tell 200').waitFor()
 })
 
-/** Milliseconds from the model to the page, of each word that was seen. */
+/** Milliseconds from the model to the page, of each word that was seen; where most came together, nothing was measured. */
 async function delaysOf(id: string): Promise<readonly number[]> {
   const page = await place.openThread(id)
   await page.evaluate(`{
@@ -45,8 +45,7 @@ async function delaysOf(id: string): Promise<readonly number[]> {
   await answerWith(page, '80')
   const delays = (await page.evaluate('delays')) as number[]
   await page.close()
-  expect(delays.length).toBeGreaterThan(20)
-  return delays
+  return delays.length > 20 ? delays : [Infinity]
 }
 
 test('half of the words are on the page within 20 ms; on a busy machine within as many times that as work takes longer', async () => {

@@ -16,9 +16,9 @@ import { viewProblems } from './view-rules.js'
 const CONTINUED = 'continued as new at every point'
 
 /**
- * Every workflow test runs in each: the same facts must hold however often a workflow's state is rebuilt, and whatever an activity
- * does by itself. By default the first runs on PostgreSQL, the others on SQLite (`vitest.config.ts`). With
- * EVERTHREAD_TEST_RUN_AHEAD activities do so many steps in all of them.
+ * The same facts must hold however often a workflow's state is rebuilt, and whatever an activity does by itself. A run of the whole suite
+ * has every task replayed on PostgreSQL and continue-as-new on SQLite (`vitest.config.ts`); the cache is what integration tests have.
+ * EVERTHREAD_TEST_LONG=1 runs each mode on both stores. With EVERTHREAD_TEST_RUN_AHEAD activities do so many steps in all of them.
  */
 const MODES = [
   { mode: 'default cache', worker: { maxCachedWorkflows: 200 } },
@@ -28,13 +28,17 @@ const MODES = [
 
 const runAheadInAll = Number(process.env['EVERTHREAD_TEST_RUN_AHEAD'] ?? 0)
 
-/** All of them, or those that are named, with commas between them. */
-const named = process.env['EVERTHREAD_TEST_MODES']?.split(',')
-const modes = MODES.filter(({ mode }) => named?.includes(mode) ?? true)
+/** All of them, or the one that is named. */
+const named = process.env['EVERTHREAD_TEST_MODE']
+const modes = MODES.filter(({ mode }) => named === undefined || mode === named)
+/** Of files that run on one store only. */
+const strictModes = MODES.filter(({ mode }) => mode !== 'default cache')
 
 export interface ModeOptions<R extends Registry> extends TestEnvironmentOptions<R> {
   /** Tests end workers: the cache of a worker that is gone blocks a thread on the time-skipping server, on no real one. */
   readonly restarts?: boolean
+  /** The file runs on one store only, and so in both modes there. */
+  readonly isOnOneStore?: boolean
 }
 
 /** The environment of one mode. */
@@ -52,11 +56,11 @@ export interface ModeEnvironment<R extends Registry> {
 }
 
 /**
- * Runs a suite of workflow tests three times, each in an environment of its own; then replays the histories of all its
+ * Runs a suite of workflow tests in each of the modes, in an environment of its own; then replays the histories of all its
  * threads, children included, and searches them for content.
  */
 export function threeModes<R extends Registry>(
-  { restarts = false, ...options }: ModeOptions<R>,
+  { restarts = false, isOnOneStore = false, ...options }: ModeOptions<R>,
   suite: (environment: ModeEnvironment<R>) => void,
 ): void {
   const workflowBundle = { codePath: inject('workflowBundlePath') }
@@ -69,7 +73,7 @@ export function threeModes<R extends Registry>(
   })
   afterAll(() => own?.stop())
 
-  describe.each(modes)('$mode', ({ mode, ...modeOptions }) => {
+  describe.each(isOnOneStore ? strictModes : modes)('$mode', ({ mode, ...modeOptions }) => {
     const isCached = 'worker' in modeOptions && modeOptions.worker.maxCachedWorkflows > 0
     const inline: string[] = []
     const runAhead = runAheadInAll > 0 ? runAheadInAll : 'runAhead' in modeOptions && modeOptions.runAhead
