@@ -64,6 +64,8 @@ function effectOf(value: PermissionValue): Effect {
 
 /** All of these rules in one object; of equal keys the stricter value counts, and of equally strict ones the first. */
 export function mergePermissions(all: readonly Permissions[]): Permissions {
+  const [first = {}, ...others] = all
+  if (others.length === 0) return first
   const merged = new Map<string, PermissionValue>()
   for (const [rule, value] of all.flatMap((permissions) => Object.entries(permissions))) {
     const known = merged.get(rule)

@@ -120,10 +120,13 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
     prompt: await assemble(parts, context, { rows, window, cut, note: parts.note }),
   })
   const summary = summaryOf(parts, { window, cut })
+  // Rows that were neither cut nor filtered are those that were weighed for the cut.
+  const isWhole = cut.cut === null && parts.hooks?.filterMessages === undefined
+  const weights = isWhole ? before : weighRows(context, rows)
   const sized = contextParts([
     ...context.sections,
     { kind: 'summary', count: summary === null ? 0 : 1, tokens: textTokens(summary) },
-    ...rowSections(rows, context.perspective, weighRows(context, rows)),
+    ...rowSections(rows, context.perspective, weights),
   ])
   const tokens = {
     tokensBefore: context.settingsTokens + sum(before),

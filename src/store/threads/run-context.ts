@@ -138,7 +138,7 @@ async function readContext(db: Reader, key: RunKey): Promise<Context | null> {
     workspaceUri: row.workspace_uri,
     parentRunId: parentRunOf(row),
     agentChain: agentChainOf(row),
-    permissions: rules.length === 0 ? {} : mergePermissions(rules),
+    permissions: mergePermissions(rules),
     budget: budgetsOf(row),
     canceled: isStopped,
     metadata: row.root_metadata,
