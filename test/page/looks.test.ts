@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openStore } from '../../src/store/open-store.js'
+import { IS_LONG } from '../support/long.js'
 import { until } from '../support/until.js'
 import { median, underContention } from '../support/contention.js'
 import { HOSTILE } from './hostile.js'
@@ -159,8 +160,10 @@ const LOOKS = [
   { name: 'narrow-light', viewport: { width: 400, height: 800 }, colorScheme: 'light' },
   { name: 'narrow-dark', viewport: { width: 400, height: 800 }, colorScheme: 'dark' },
 ] as const
+/** Each width and each scheme of colours once; EVERTHREAD_TEST_LONG=1: all. */
+const looks = LOOKS.filter(({ name }) => IS_LONG || name === 'wide-light' || name === 'narrow-dark')
 
-test.each(LOOKS)('every view is accessible and fits: $name', async ({ name, ...look }) => {
+test.each(looks)('every view is accessible and fits: $name', async ({ name, ...look }) => {
   const page = await place.openThread(`look-${name}`, look)
   await say(page, 'please look_up')
   await answerWith(page, 'done')
