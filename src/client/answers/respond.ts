@@ -5,7 +5,7 @@ import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Caller } from '../../policy/approval.js'
 import { budgetDetailOf } from '../../policy/budget-request.js'
-import { approvalDetailOf, formProblem } from '../../policy/approval-detail.js'
+import { approvalDetailOf, connectOfRequest, formProblem } from '../../policy/approval-detail.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -34,7 +34,7 @@ import { attachmentDigest, placeAttachments, storeBytes } from '../messages/atta
 import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
-import { approvalDecision, checkAnswerer } from './approval.js'
+import { approvalDecision, checkAnswerer, checkLoginOwner } from './approval.js'
 import { checkAnswer, hasOneForm } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
@@ -189,6 +189,8 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
   // Checked before its files are written: a request that is not open stores no bytes either.
   const found = await store.read((db) => answerableRequest(db, { threadId, requestId, kind: given.kind }))
   const by = checkAnswerer(found, { caller, by: given.by })
+  if (connectOfRequest(found) !== null)
+    checkLoginOwner(found, { caller, thread: await store.read((db) => requireThread(db, threadId)) })
   const answer = by === undefined ? given : { ...given, by }
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {

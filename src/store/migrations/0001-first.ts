@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { CreateIndexBuilder, CreateTableBuilder, Expression, Kysely } from 'kysely'
 import { BUDGET_TABLES } from '../budgets/tables.js'
+import { LOGINS } from '../threads/tables.js'
 import { WEBHOOK_COLUMNS, WEBHOOK_INDEXES } from '../webhooks/tables.js'
 
 /** The database as a migration sees it. */
@@ -373,6 +374,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     key: ['thread_id', 'key'],
   },
   webhooks: { columns: WEBHOOK_COLUMNS, key: ['id'] },
+  logins: LOGINS,
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
