@@ -69,7 +69,8 @@ export function takeLoginOfAddress(): void {
 async function giveAnswer(given: Given): Promise<string> {
   try {
     for await (const request of client.threads.pending()) {
-      if (request.kind !== 'call' || request.connect?.state !== given['state']) continue
+      if (request.kind !== 'call' || request.connect === undefined || request.connect.state !== given['state'])
+        continue
       const answer = { result: { status: 'success', result: given } } as const
       await client.threads.get(request.threadId).respond(request.id, answer)
       return given['error'] === undefined
