@@ -97,11 +97,7 @@ interface Connecting {
   readonly session: LoginSession | undefined
 }
 
-async function connect(
-  server: McpServer,
-  { user, session }: Connecting,
-  onEnd: () => void,
-): Promise<Client> {
+async function connect(server: McpServer, { user, session }: Connecting, onEnd: () => void): Promise<Client> {
   const { Client: McpClient } = await import('@modelcontextprotocol/client')
   const { connectTimeout: timeout = CONNECT_TIMEOUT } = server
   const client = new McpClient(

@@ -64,7 +64,7 @@ export function mcpServer(server: McpServer): ToolSource {
         return [connectTool(server)]
       }
     },
-    call: (call) => beginCall(server, connections, { call, place: { asked: 0, then: null } }),
+    call: (call) => beginCall(server, connections, { call, place: { asked: 0, part: null } }),
     resume: (call) => nextPart(server, connections, call),
     cancel: (call) => cancelCall(server, connections, call),
     close: () => connections.close(),
@@ -154,7 +154,8 @@ async function beginCall(
 ): Promise<ToolResult | SourcePending> {
   const begin = async (): Promise<ToolResult | SourcePending> => {
     const client = await connections.get(call)
-    if (!hasLogins(server) || call.tool.name !== connectToolName(server)) return callTool(server, client, { call })
+    if (!hasLogins(server) || call.tool.name !== connectToolName(server))
+      return callTool(server, client, { call })
     const tools = await listTools(server, client, call.signal)
     const names = tools.map(({ name }) => name).join(', ')
     return { status: 'success', result: `The person is logged in to ${server.name}. Its tools: ${names}.` }
@@ -172,9 +173,9 @@ async function nextPart(
   const waiting = await goOnWithLogin(server, call)
   if (waiting !== null) return waiting
   const place = readResumption(call.resume)
-  if (place?.then === null) return beginCall(server, connections, { call, place })
-  const { resume, answer, repeatable } = place?.then ?? { ...call, repeatable: call.answer === null }
-  const again = { asked: place?.asked ?? 0, then: { resume, answer, repeatable } }
+  if (place?.part === null) return beginCall(server, connections, { call, place })
+  const { resume, answer, repeatable } = place?.part ?? { ...call, repeatable: call.answer === null }
+  const again = { asked: place?.asked ?? 0, part: { resume, answer, repeatable } }
   return withLogin(server, call, again, () => resumeCall(server, connections, { ...call, resume, answer }))
 }
 

@@ -237,7 +237,10 @@ function oauthProblems({ oauth, tokens, name, prefix }: Given): readonly string[
   const shown = connectToolName({ name: String(name), prefix: typeof prefix === 'string' ? prefix : '' })
   const checks: readonly (readonly [boolean, string])[] = [
     [tokens === undefined, 'expected either tokens or oauth'],
-    [isLoginPage(redirectUrl), 'expected redirectUrl as an https address, or an http address of this machine'],
+    [
+      isLoginPage(redirectUrl),
+      'expected redirectUrl as an https address, or an http address of this machine',
+    ],
     [
       clientSecret === undefined || (clientId !== undefined && issuer !== undefined),
       'expected clientSecret with clientId and issuer',

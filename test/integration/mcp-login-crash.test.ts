@@ -48,7 +48,9 @@ beforeAll(async () => {
     answerer(messages) {
       const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user'))
       const [, names = ''] = /please ([\w ]+)/.exec(JSON.stringify(since[0]?.content)) ?? []
-      const name = names.trim().split(' ')[since.length === 1 ? 0 : since.filter(({ role }) => role === 'tool').length]
+      const name = names.trim().split(' ')[
+        since.length === 1 ? 0 : since.filter(({ role }) => role === 'tool').length
+      ]
       if (name === undefined) return { text: marked('Done') }
       // The run has its list already: what ends now ends before the call.
       if (name === 'book' && since.length === 1) issuer.revoke(true)

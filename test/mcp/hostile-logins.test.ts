@@ -45,7 +45,11 @@ async function serveEvil(
       return json(response, 200, { resource: url, authorization_servers: [origin] })
     if (pathname === '/.well-known/oauth-authorization-server')
       return json(response, 200, {
-        ...{ issuer: origin, authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token` },
+        ...{
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+        },
         ...{ registration_endpoint: `${origin}/register`, response_types_supported: ['code'] },
         ...metadata(origin),
       })
@@ -68,14 +72,22 @@ const make = (url: string, options: Partial<OAuthOptions> = {}): ToolSource =>
 const failed = { code: 'mcp_login_failed', category: 'permission' }
 
 test('a person is not sent to a script, a file, a plain address or one with a password', async () => {
-  for (const address of ['javascript:alert(1)', 'http://evil.example/authorize', 'https://a:b@evil.example/']) {
+  for (const address of [
+    'javascript:alert(1)',
+    'http://evil.example/authorize',
+    'https://a:b@evil.example/',
+  ]) {
     const url = await serveEvil(() => ({ authorization_endpoint: address }))
     await expect(callOf(make(url), 'pay'), address).rejects.toMatchObject(failed)
   }
 })
 
 test('a server that names a service of the worker as its authorization server reaches nothing', async () => {
-  for (const named of [trap, trap.replace('127.0.0.1', 'localhost'), trap.replace('127.0.0.1', '2130706433')]) {
+  for (const named of [
+    trap,
+    trap.replace('127.0.0.1', 'localhost'),
+    trap.replace('127.0.0.1', '2130706433'),
+  ]) {
     const url = await serveEvil(undefined, {
       '/.well-known/oauth-protected-resource/mcp': (_request, response) =>
         response.end(JSON.stringify({ resource: url, authorization_servers: [named] })),
@@ -89,7 +101,11 @@ test('endpoints, redirects and a header that lead to a service of the worker rea
   const registering = await serveEvil(() => ({ registration_endpoint: `${trap}/register` }))
   await expect(callOf(make(registering), 'pay')).rejects.toMatchObject(failed)
   const away: Answer = (_request, response) => response.writeHead(307, { location: `${trap}/away` }).end()
-  for (const path of ['/.well-known/oauth-authorization-server', '/register', '/.well-known/oauth-protected-resource/mcp'])
+  for (const path of [
+    '/.well-known/oauth-authorization-server',
+    '/register',
+    '/.well-known/oauth-protected-resource/mcp',
+  ])
     await callOf(make(await serveEvil(undefined, { [path]: away })), 'pay').catch(() => undefined)
   const header: Answer = (_request, response) =>
     response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${trap}/metadata"` }).end()
@@ -116,7 +132,9 @@ test('100 MB of metadata and a server that contradicts itself are errors', async
     write()
   }
   const path = '/.well-known/oauth-authorization-server'
-  await expect(callOf(make(await serveEvil(undefined, { [path]: large })), 'pay')).rejects.toMatchObject(failed)
+  await expect(callOf(make(await serveEvil(undefined, { [path]: large })), 'pay')).rejects.toMatchObject(
+    failed,
+  )
   const other = await serveEvil(() => ({ issuer: 'https://other.example' }))
   await expect(callOf(make(other), 'pay')).rejects.toMatchObject(failed)
   const plain = await serveEvil(() => ({ code_challenge_methods_supported: ['plain'] }))

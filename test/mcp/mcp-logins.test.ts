@@ -80,7 +80,9 @@ test('a login is for one person, and another one is asked', async () => {
   const made = make()
   await logIn(made)
   expect(await listOf(made, { user: 'mia' })).toMatchObject([{ name: 'tracker_whoami' }])
-  expect(await listOf(made, { user: 'tom' })).toMatchObject([{ name: 'tracker_connect_tracker', changesList: true }])
+  expect(await listOf(made, { user: 'tom' })).toMatchObject([
+    { name: 'tracker_connect_tracker', changesList: true },
+  ])
   pendingOf(await callOf(made, 'tracker_whoami', { user: 'tom' }))
   pendingOf(await callOf(made, 'tracker_whoami', { user: 'mia', account: 'acme' }))
 })

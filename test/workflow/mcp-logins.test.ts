@@ -59,7 +59,8 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
   const askedOf = async (thread: Thread) => {
     expect((await thread.waitUntilIdle()).status).toBe('waiting_input')
     const [request] = (await thread.snapshot()).pending
-    if (request?.kind !== 'call' || request.connect === undefined) throw new Error('Expected a request to log in.')
+    if (request?.kind !== 'call' || request.connect === undefined)
+      throw new Error('Expected a request to log in.')
     return { id: request.id, connect: request.connect }
   }
   const answerTo = async (address: string, allows = true) =>
@@ -113,7 +114,11 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
     const forged = { result: { status: 'success', result: { ...back, state: 'forged' } } } as const
     await expect(thread.respond(id, forged, { caller })).rejects.toThrow('stays open')
     const right = { result: { status: 'success', result: back } } as const
-    for (const others of [{ account: null, user: 'tom' }, { account: 'acme', user: 'eva' }, { account: null }])
+    for (const others of [
+      { account: null, user: 'tom' },
+      { account: 'acme', user: 'eva' },
+      { account: null },
+    ])
       await expect(thread.respond(id, right, { caller: others })).rejects.toThrow('the user of the thread')
     await expect(thread.respond(id, right)).rejects.toThrow('an answer without `{ caller }`')
     await thread.respond(id, right, { caller })
@@ -168,6 +173,10 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
 /** A history with its payloads as texts. */
 function decoded(history: object): string {
   return JSON.stringify(history, (_key, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : typeof value === 'bigint' ? String(value) : value,
+    value instanceof Uint8Array
+      ? Buffer.from(value).toString('utf8')
+      : typeof value === 'bigint'
+        ? String(value)
+        : value,
   )
 }

@@ -3,7 +3,11 @@ import { findLogin, putLogin } from '../../store/calls/logins.js'
 import type { Store } from '../../store/store.js'
 
 /** A person, and the login that a source has of them: of nobody else, and for no other source. */
-export function withLoginAt(store: Store, user: SourceUser, source: string): SourceUser & { readonly login: SourceLogin } {
+export function withLoginAt(
+  store: Store,
+  user: SourceUser,
+  source: string,
+): SourceUser & { readonly login: SourceLogin } {
   const { account, user: name } = user
   const place = { account, user: name, source }
   return {

@@ -143,11 +143,7 @@ async function askSources(
   const user = await readSourceUser(dependencies.store, place)
   const asked = await Promise.all(
     missing.map(async (name) =>
-      askSource(
-        sourceOf(dependencies, prompt.name, name),
-        name,
-        withLoginAt(dependencies.store, user, name),
-      ),
+      askSource(sourceOf(dependencies, prompt.name, name), name, withLoginAt(dependencies.store, user, name)),
     ),
   )
   // Behind a stop no list is kept that the stop has cut short.

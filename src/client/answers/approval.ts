@@ -69,7 +69,10 @@ export function checkLoginOwner(
 ): void {
   if (user === null || (caller?.user === user && caller.account === account)) return
   const got = caller === undefined ? 'an answer without `{ caller }`' : 'somebody else'
-  throw new ApprovalForbiddenError(threadId, id, { expected: 'the user of the thread, whose login it is', got })
+  throw new ApprovalForbiddenError(threadId, id, {
+    expected: 'the user of the thread, whose login it is',
+    got,
+  })
 }
 
 /**

@@ -14,14 +14,15 @@ import type { JsonObject, JsonValue } from '../../protocol/values.js'
 import type { Challenge, LoginServer } from './login-client.js'
 import { challengeIn, finishLogin, loginOf, startLogin } from './logins.js'
 
-/** A part of the call that could not be done without a login; null: the call has not begun. */
-type Then = Pick<ResumedCall, 'resume' | 'answer'> & { readonly repeatable: boolean }
+/** A part of the call that could not be done without a login. */
+type InterruptedPart = Pick<ResumedCall, 'resume' | 'answer'> & { readonly repeatable: boolean }
 
 /** How a call stands to logins. */
 export interface Resumption {
   /** How often it has asked for one. */
   readonly asked: number
-  readonly then: Then | null
+  /** Null: the call has not begun. */
+  readonly part: InterruptedPart | null
 }
 
 /** A call that waits for a person who logs in. */
@@ -41,7 +42,7 @@ const [FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES] = [2_000, 120_000, 9]
 export async function withLogin(
   server: LoginServer,
   call: SourceCall,
-  { asked, then }: Resumption,
+  { asked, part }: Resumption,
   work: () => Promise<ToolResult | SourcePending>,
 ): Promise<ToolResult | SourcePending> {
   try {
@@ -49,19 +50,22 @@ export async function withLogin(
   } catch (error) {
     const challenge = challengeIn(error)
     if (challenge === null || asked >= MOST_LOGINS) throw error
-    return askForLogin(server, call, { challenge, asked, then })
+    return askForLogin(server, call, { challenge, asked, part })
   }
 }
 
 async function askForLogin(
   server: LoginServer,
   call: SourceCall,
-  { challenge, asked, then }: Resumption & { readonly challenge: Challenge },
+  { challenge, asked, part }: Resumption & { readonly challenge: Challenge },
 ): Promise<SourcePending> {
   const { name } = server
   const { signal } = call
-  const { state, authorizationUrl: url } = await startLogin(server, loginOf(server, call), { challenge, signal })
-  const waiting: WaitingLogin = { state, asked: asked + 1, then }
+  const { state, authorizationUrl: url } = await startLogin(server, loginOf(server, call), {
+    challenge,
+    signal,
+  })
+  const waiting: WaitingLogin = { state, asked: asked + 1, part }
   return {
     ...{ status: 'pending', form: formOf(name, state), connect: { server: name, url, state } },
     ...{ resume: { login: waiting as unknown as JsonValue }, repeatable: true },
@@ -97,13 +101,13 @@ export async function goOnWithLogin(server: LoginServer, call: ResumedCall): Pro
   if (!isObject(state)) return null
   // Written above: the store's boundary.
   const waiting = state as unknown as WaitingLogin
-  const { asked, then, tries = 0 } = waiting
+  const { asked, part, tries = 0 } = waiting
   const answer = call.answer ?? waiting.answer
   const given = givenIn(server.name, answer, waiting.state)
   try {
     const kept = loginOf(server, call)
     if (!(await finishLogin(server, kept, { ...given, state: waiting.state, signal: call.signal }))) {
-      if (asked < MOST_LOGINS) return await askForLogin(server, call, { challenge: {}, asked, then })
+      if (asked < MOST_LOGINS) return await askForLogin(server, call, { challenge: {}, asked, part })
       throw new ToolError(`The MCP server "${server.name}" takes no login of this person.`, {
         ...{ category: 'permission', code: 'mcp_login_failed' },
       })
@@ -115,8 +119,8 @@ export async function goOnWithLogin(server: LoginServer, call: ResumedCall): Pro
     const after = Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE)
     return { status: 'pending', after, resume: { login: later as unknown as JsonValue } }
   }
-  const ready: Resumption = { asked, then }
-  const repeatable = then?.repeatable ?? false
+  const ready: Resumption = { asked, part }
+  const repeatable = part?.repeatable ?? false
   return { status: 'pending', after: 0, resume: { ready: ready as unknown as JsonValue }, repeatable }
 }
 

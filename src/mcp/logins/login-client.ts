@@ -75,7 +75,10 @@ export async function beginLogin(
   const scope = oauth.scope ?? challenge.scope
   try {
     await auth(provider, {
-      ...{ serverUrl: url, fetchFn: loginFetch(server, AbortSignal.any([signal, AbortSignal.timeout(ALL_TIME)])) },
+      ...{
+        serverUrl: url,
+        fetchFn: loginFetch(server, AbortSignal.any([signal, AbortSignal.timeout(ALL_TIME)])),
+      },
       ...(metadataUrl !== undefined && { resourceMetadataUrl: new URL(metadataUrl) }),
       ...(scope !== undefined && { scope }),
     })
@@ -89,7 +92,10 @@ export async function beginLogin(
   if (oauth.issuer !== undefined && issuer.replace(/\/$/, '') !== oauth.issuer.replace(/\/$/, ''))
     throw refused(server.name, 'it names another authorization server than the issuer of its options')
   if (!isLoginUrl(address) || address.href.length > LONGEST_URL)
-    throw refused(server.name, `its authorization server wants people to log in at an address that is not https`)
+    throw refused(
+      server.name,
+      `its authorization server wants people to log in at an address that is not https`,
+    )
   return {
     ...{ url: discovery.authorizationServerUrl, client, verifier, state, authorizationUrl: address.href },
     ...withoutUndefined({ metadata: neededMetadata(discovery.authorizationServerMetadata), resource }),
@@ -154,7 +160,9 @@ function ownClient({ clientSecret, issuer }: OAuthOptions, client_id: string): S
 }
 
 /** A server may describe itself with as much as it likes: this is kept with each login. */
-function neededMetadata(metadata: AuthorizationServerMetadata | undefined): AuthorizationServerMetadata | undefined {
+function neededMetadata(
+  metadata: AuthorizationServerMetadata | undefined,
+): AuthorizationServerMetadata | undefined {
   if (metadata === undefined) return undefined
   const needed = {
     ...{ issuer: metadata.issuer, token_endpoint: metadata.token_endpoint },
@@ -175,7 +183,10 @@ interface Exchange {
 }
 
 /** Exchanges a code for tokens. A code holds once. */
-export async function exchangeCode(server: LoginServer, { login, code, iss, signal }: Exchange): Promise<OAuthTokens> {
+export async function exchangeCode(
+  server: LoginServer,
+  { login, code, iss, signal }: Exchange,
+): Promise<OAuthTokens> {
   const { exchangeAuthorization } = await import('@modelcontextprotocol/client')
   return exchangeAuthorization(login.url, {
     ...{ clientInformation: login.client, authorizationCode: code, codeVerifier: login.verifier },
@@ -213,15 +224,23 @@ function loginFetch({ url: own, oauth }: LoginServer, signal: AbortSignal) {
     const exceptions = isOwn ? { ...allowed, hosts: new Set([...allowed.hosts, host]) } : allowed
     const { status, headers, body, truncated } = await guardedRequest({
       ...{ url: url.href, method: init.method === 'POST' ? 'POST' : 'GET', exceptions, signal },
-      ...{ timeout: REQUEST_TIME, answerBytes: MOST_BYTES, headers: Object.fromEntries(new Headers(init.headers)) },
+      ...{
+        timeout: REQUEST_TIME,
+        answerBytes: MOST_BYTES,
+        headers: Object.fromEntries(new Headers(init.headers)),
+      },
       ...(init.body !== undefined && init.body !== null && { body: bodyOf(init.body) }),
     })
-    if (truncated) throw new EgressError('answer', `Expected an answer of at most ${MOST_BYTES} bytes, got more.`)
+    if (truncated)
+      throw new EgressError('answer', `Expected an answer of at most ${MOST_BYTES} bytes, got more.`)
     const given = Object.entries(headers).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value] as const] : [],
     )
     const empty = status === 204 || status === 304
-    return new Response(empty ? null : new Uint8Array(body), { status, headers: given.map(([...pair]) => pair) })
+    return new Response(empty ? null : new Uint8Array(body), {
+      status,
+      headers: given.map(([...pair]) => pair),
+    })
   }
 }
 
@@ -264,7 +283,8 @@ export function loginError(server: string, error: unknown): unknown {
   // The client names each answer so that is no error of OAuth.
   if (code === 'server_error' || code === 'temporarily_unavailable' || /^HTTP 5\d\d /.test(message))
     return unavailable(server, 'its authorization server does not work at the moment')
-  const reason = code === '' ? `its authorization server cannot be used (${name})` : `it was refused (${code})`
+  const reason =
+    code === '' ? `its authorization server cannot be used (${name})` : `it was refused (${code})`
   return refused(server, reason.replaceAll(/[^\w ()-]/g, ''))
 }
 

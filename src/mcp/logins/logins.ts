@@ -13,7 +13,14 @@ import { ToolError } from '../../definitions/tool-error.js'
 import type { SourceLogin, SourceUser } from '../../definitions/tool-source.js'
 import { isObject, withoutUndefined } from '../../protocol/values.js'
 import type { McpServer } from '../server-options.js'
-import { beginLogin, exchangeCode, isSpent, isUnknownClient, loginError, renewTokens } from './login-client.js'
+import {
+  beginLogin,
+  exchangeCode,
+  isSpent,
+  isUnknownClient,
+  loginError,
+  renewTokens,
+} from './login-client.js'
 import type { BegunLogin, Challenge, Issuer, LoginServer } from './login-client.js'
 
 /** What is kept of a person's login. */
@@ -92,7 +99,8 @@ async function changeLogin(kept: SourceLogin, change: (login: Login) => Login | 
     const changed = change(login)
     if (changed === null) return login
     const text = JSON.stringify(changed)
-    if (text.length > LONGEST) throw new Error(`Expected a login of at most ${LONGEST} characters, got one of ${text.length}.`)
+    if (text.length > LONGEST)
+      throw new Error(`Expected a login of at most ${LONGEST} characters, got one of ${text.length}.`)
     if (await kept.save(text, version)) return changed
     await sleep(Math.random() * PAUSE)
   }

@@ -50,9 +50,12 @@ export function takeLoginOfAddress(): void {
   }
   history.replaceState(null, '', `${location.pathname}#/`)
   returned.value = 'The login is handed over…'
-  channel.addEventListener('message', ({ data }: MessageEvent<{ readonly taken?: string; said?: string }>) => {
-    if (data.taken === given['state']) returned.value = data.said ?? ''
-  })
+  channel.addEventListener(
+    'message',
+    ({ data }: MessageEvent<{ readonly taken?: string; said?: string }>) => {
+      if (data.taken === given['state']) returned.value = data.said ?? ''
+    },
+  )
   channel.postMessage({ given })
   setTimeout(() => {
     if (returned.value !== 'The login is handed over…') return
@@ -69,7 +72,11 @@ export function takeLoginOfAddress(): void {
 async function giveAnswer(given: Given): Promise<string> {
   try {
     for await (const request of client.threads.pending()) {
-      if (request.kind !== 'call' || request.connect === undefined || request.connect.state !== given['state'])
+      if (
+        request.kind !== 'call' ||
+        request.connect === undefined ||
+        request.connect.state !== given['state']
+      )
         continue
       const answer = { result: { status: 'success', result: given } } as const
       await client.threads.get(request.threadId).respond(request.id, answer)

@@ -128,7 +128,10 @@ function secretPlace({ account, user_id, source }: Key): Parameters<SecretBox['s
   return { threadId: '', name: `login ${JSON.stringify([account, user_id, source])}` }
 }
 
-function openLogin(secrets: SecretBox, { value, key_id: keyId, ...key }: Key & Pick<Row, 'value' | 'key_id'>) {
+function openLogin(
+  secrets: SecretBox,
+  { value, key_id: keyId, ...key }: Key & Pick<Row, 'value' | 'key_id'>,
+) {
   return secrets.open({ value, keyId }, secretPlace(key))
 }
 

@@ -32,7 +32,10 @@ export function loginConformance(withStore: WithStore): void {
       expect(await find(store, { ...MIA, user: 'tom' })).toBeNull()
       const listed = await store.read((db) => listLogins(db, MIA))
       expect(listed.map(({ source }) => source)).toEqual(['mail', 'tracker'])
-      const rows = JSON.stringify([listed, await store.read((db) => db.selectFrom('logins').selectAll().execute())])
+      const rows = JSON.stringify([
+        listed,
+        await store.read((db) => db.selectFrom('logins').selectAll().execute()),
+      ])
       expect(rows).not.toContain('secret')
     }),
   )
@@ -43,7 +46,7 @@ export function loginConformance(withStore: WithStore): void {
       await put(store, MIA, 'one', null)
       const read = (await find(store, MIA))?.version ?? 0
       const both = await Promise.all([put(store, MIA, 'two', read), put(store, MIA, 'three', read)])
-      expect(both.toSorted()).toEqual([false, true])
+      expect(both.filter((isWritten) => isWritten)).toHaveLength(1)
       expect(await put(store, MIA, 'four', null)).toBe(false)
       expect(await store.write((tx) => deleteLogin(tx, MIA))).toBe(true)
       expect(await store.write((tx) => deleteLogin(tx, MIA))).toBe(false)
