@@ -88,6 +88,15 @@ async function answer(thread: Thread, { id, connect }: Awaited<ReturnType<typeof
   await thread.respond(id, { result: { status: 'success', result } }, { caller })
 }
 
+/** A call of a tool that may not be repeated, whose login ended behind the list of its run. */
+async function bookWithEndedLogin(id: string) {
+  const thread = await start(id, 'connect_web')
+  await answer(thread, await asked(thread))
+  await thread.waitUntilIdle({ timeout: '100 s' })
+  await thread.send(marked(`please book #${id}`))
+  return { thread, request: await asked(thread) }
+}
+
 async function expectBooked(thread: Thread): Promise<void> {
   await thread.waitUntilIdle({ timeout: '100 s' })
   expect((await toolResults(thread)).at(-1)).toMatchObject({
@@ -108,8 +117,7 @@ test('a worker that is killed while a person logs in loses nothing: the next one
 })
 
 test('a worker that is killed behind the exchange, before it has kept the tokens, lets the person be asked again', async () => {
-  const thread = await start('mcp-login-lost')
-  const request = await asked(thread)
+  const { thread, request } = await bookWithEndedLogin('mcp-login-lost')
   const exchanged = createGate()
   issuer.behind = async () => {
     issuer.behind = () => Promise.resolve()
@@ -126,8 +134,7 @@ test('a worker that is killed behind the exchange, before it has kept the tokens
 })
 
 test('a worker that is killed when it has kept the tokens, before its commit, leaves them to the next one', async () => {
-  const thread = await start('mcp-login-kept')
-  const request = await asked(thread)
+  const { thread, request } = await bookWithEndedLogin('mcp-login-kept')
   const [reached, goOn] = [createGate(), createGate()]
   issuer.before = async () => {
     reached.open()
@@ -136,7 +143,7 @@ test('a worker that is killed when it has kept the tokens, before its commit, le
   const before = issuer.asked.length
   await answer(thread, request)
   await reached.passed
-  const at = { of: 'thread', operation: 'call_1_1_0', state: 'waiting', when: 'before its commit' } as const
+  const at = { of: 'thread', operation: 'call_2_1_0', state: 'waiting', when: 'before its commit' } as const
   worker.dieAt({ threadId: thread.threadId, ...at })
   // The order has to arrive before the answer of the token endpoint.
   await sleep(1_000)
@@ -150,11 +157,7 @@ test('a worker that is killed when it has kept the tokens, before its commit, le
 
 test('a call that a killed worker leaves behind a login is unknown, and made once', async () => {
   const id = 'mcp-login-call'
-  const thread = await start(id, 'connect_web')
-  await answer(thread, await asked(thread))
-  await thread.waitUntilIdle({ timeout: '100 s' })
-  await thread.send(marked(`please book #${id}`))
-  const request = await asked(thread)
+  const { thread, request } = await bookWithEndedLogin(id)
   held.add(id)
   await answer(thread, request)
   await until('a running call', () => did.includes(id))

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SourcePending, ToolSource } from '../../src/index.js'
 import type { OAuthOptions } from '../../src/mcp/index.js'
 import { callOf, resumeOf, serveHttp, sourcesOfTests } from './mcp-test-server.js'
-import { memoryLogins, REDIRECT } from './login-test-server.js'
+import { REDIRECT } from './login-test-server.js'
+import { memoryLogins } from './memory-logins.js'
 
 const { source } = sourcesOfTests()
 const ends: (() => Promise<void>)[] = []
@@ -132,9 +133,11 @@ test('100 MB of metadata and a server that contradicts itself are errors', async
     write()
   }
   const path = '/.well-known/oauth-authorization-server'
-  await expect(callOf(make(await serveEvil(undefined, { [path]: large })), 'pay')).rejects.toMatchObject(
-    failed,
-  )
+  const tooLarge = callOf(make(await serveEvil(undefined, { [path]: large })), 'pay')
+  await expect(tooLarge).rejects.toMatchObject({
+    ...failed,
+    message: expect.stringContaining('262144 bytes'),
+  })
   const other = await serveEvil(() => ({ issuer: 'https://other.example' }))
   await expect(callOf(make(other), 'pay')).rejects.toMatchObject(failed)
   const plain = await serveEvil(() => ({ code_challenge_methods_supported: ['plain'] }))

@@ -1,10 +1,10 @@
 /** An MCP server that wants logins, its authorization server, and people who log in, all on real sockets. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { McpServer } from '@modelcontextprotocol/server'
 
-import type { KeptLogin, LoginPlace, LoginStore } from '../../src/mcp/index.js'
 import { marked } from '../support/marker.js'
 import { serveHttp, serveMcp } from './mcp-test-server.js'
 
@@ -165,6 +165,8 @@ interface Guarded {
   readonly url: string
   /** The access tokens of all requests that were let in, in order. */
   readonly seen: string[]
+  /** The token of the request that a tool answers. */
+  readonly token: () => string
   readonly close: () => Promise<void>
 }
 
@@ -178,6 +180,7 @@ interface Guarding {
 /** An MCP server that lets nobody in without a token of its authorization server. */
 export async function serveGuarded({ register, issuer, scopeOf }: Guarding): Promise<Guarded> {
   const seen: string[] = []
+  const current = new AsyncLocalStorage<string>()
   let own = ''
   const { url, close } = await serveMcp(register, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
@@ -189,6 +192,8 @@ export async function serveGuarded({ register, issuer, scopeOf }: Guarding): Pro
     const token = (request.headers.authorization ?? '').replace(/^Bearer /, '')
     if (scopeOf(token) !== null) {
       seen.push(token)
+      // What answers this request runs in its context.
+      current.enterWith(token)
       return false
     }
     const metadata = `${new URL(own).origin}/.well-known/oauth-protected-resource/mcp`
@@ -196,21 +201,5 @@ export async function serveGuarded({ register, issuer, scopeOf }: Guarding): Pro
     return true
   })
   own = url
-  return { url, seen, close }
-}
-
-/** Logins in memory, as an application might keep them. */
-export function memoryLogins(): LoginStore & { readonly kept: ReadonlyMap<string, KeptLogin> } {
-  const kept = new Map<string, KeptLogin>()
-  const keyOf = ({ account, user, source }: LoginPlace): string => JSON.stringify([account, user, source])
-  let versions = 0
-  return {
-    kept,
-    get: (place) => Promise.resolve(kept.get(keyOf(place)) ?? null),
-    save(place, text, version) {
-      if ((kept.get(keyOf(place))?.version ?? null) !== version) return Promise.resolve(false)
-      kept.set(keyOf(place), { text, version: (versions += 1) })
-      return Promise.resolve(true)
-    },
-  }
+  return { url, seen, token: () => current.getStore() ?? '', close }
 }

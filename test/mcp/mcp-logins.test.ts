@@ -1,20 +1,33 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import type { JsonObject, SourcePending, ToolResult, ToolSource } from '../../src/index.js'
 import { isObject } from '../../src/protocol/values.js'
 import type { OAuthOptions } from '../../src/mcp/index.js'
 import { callOf, listOf, resumeOf, sourcesOfTests } from './mcp-test-server.js'
-import { memoryLogins, REDIRECT, serveAuthorization, serveGuarded } from './login-test-server.js'
+import { REDIRECT, serveAuthorization, serveGuarded } from './login-test-server.js'
+import { memoryLogins } from './memory-logins.js'
 
 const { source } = sourcesOfTests()
 let issuer: Awaited<ReturnType<typeof serveAuthorization>>
 let server: Awaited<ReturnType<typeof serveGuarded>>
 let logins = memoryLogins()
+/** Whose token each call has had, by the person for whom it was made. */
+let calls: (readonly [string, string])[] = []
 
 beforeEach(async () => {
   issuer = await serveAuthorization()
   server = await serveGuarded({
     register(mcp) {
+      mcp.registerTool(
+        'touch',
+        { description: 'Touches', inputSchema: z.object({ user: z.string() }) },
+        async ({ user }) => {
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
+          calls.push([user, server.token()])
+          return { content: [{ type: 'text', text: 'Touched' }] }
+        },
+      )
       mcp.registerTool('whoami', { description: 'Who' }, () => ({ content: [{ type: 'text', text: 'You' }] }))
     },
     issuer: () => issuer.url,
@@ -29,7 +42,7 @@ afterEach(async () => {
 
 const make = (options: Partial<OAuthOptions> = {}): ToolSource =>
   source({
-    ...{ name: 'tracker', url: server.url, tools: ['whoami'], prefix: 'tracker_' },
+    ...{ name: 'tracker', url: server.url, tools: ['whoami', 'touch'], prefix: 'tracker_' },
     oauth: { redirectUrl: REDIRECT, allow: ['127.0.0.1'], logins, ...options },
   })
 
@@ -79,12 +92,32 @@ test('a call without a login waits with an address, and goes on with the code th
 test('a login is for one person, and another one is asked', async () => {
   const made = make()
   await logIn(made)
-  expect(await listOf(made, { user: 'mia' })).toMatchObject([{ name: 'tracker_whoami' }])
+  expect(await listOf(made, { user: 'mia' })).toMatchObject([
+    { name: 'tracker_touch' },
+    { name: 'tracker_whoami' },
+  ])
   expect(await listOf(made, { user: 'tom' })).toMatchObject([
     { name: 'tracker_connect_tracker', changesList: true },
   ])
   pendingOf(await callOf(made, 'tracker_whoami', { user: 'tom' }))
   pendingOf(await callOf(made, 'tracker_whoami', { user: 'mia', account: 'acme' }))
+})
+
+test('calls of several people at once, over one source, have each the tokens of their own', async () => {
+  const made = make()
+  const people = ['mia', 'tom', 'zoe']
+  for (const user of people) await logIn(made, user)
+  const tokens = new Map(
+    [...logins.kept].map(([key, { text }]) => {
+      const { tokens: kept } = JSON.parse(text) as { readonly tokens: { readonly access: string } }
+      return [(JSON.parse(key) as readonly string[])[1] ?? '', kept.access]
+    }),
+  )
+  calls = []
+  const touch = (user: string) => callOf(made, 'tracker_touch', { user, args: { user } })
+  await Promise.all(Array.from({ length: 60 }, (_, index) => touch(people[index % 3] ?? '')))
+  expect(calls).toHaveLength(60)
+  expect(calls.filter(([user, token]) => token !== tokens.get(user))).toEqual([])
 })
 
 test('another state and a person who declines are error results, and nothing is exchanged', async () => {
