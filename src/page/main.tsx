@@ -17,7 +17,7 @@ import { NewThread } from './threads/new-thread.js'
 import { ThreadList } from './threads/thread-list.js'
 
 function Page() {
-  if (returned.value !== null && access.value !== 'refused')
+  if (returned.value !== null)
     return (
       <p class="empty" role="status">
         {returned.value} <a href="./">Threads</a>

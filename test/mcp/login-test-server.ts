@@ -14,6 +14,7 @@ export const REDIRECT = 'http://127.0.0.1:9/back'
 interface Grant {
   readonly client: string
   readonly challenge: string
+  readonly redirect: string | null
   readonly scope: string
 }
 
@@ -73,7 +74,7 @@ export async function serveAuthorization(): Promise<AuthorizationServer> {
     const verifier = form.get('code_verifier') ?? ''
     server.verifiers.push(verifier)
     const digest = createHash('sha256').update(verifier).digest('base64url')
-    return grant !== undefined && grant.challenge === digest && form.get('redirect_uri') === REDIRECT
+    return grant !== undefined && grant.challenge === digest && form.get('redirect_uri') === grant.redirect
       ? grant
       : null
   }
@@ -109,7 +110,12 @@ export async function serveAuthorization(): Promise<AuthorizationServer> {
     else {
       const code = marked(`code-${randomUUID()}`).replaceAll(' ', '-')
       const [client, challenge] = [query.get('client_id') ?? '', query.get('code_challenge') ?? '']
-      codes.set(code, { client, challenge, scope: query.get('scope') ?? '' })
+      codes.set(code, {
+        client,
+        challenge,
+        redirect: query.get('redirect_uri'),
+        scope: query.get('scope') ?? '',
+      })
       back.searchParams.set('code', code)
     }
     response.writeHead(302, { location: back.href }).end()

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 
 import { agent } from '../../src/index.js'
 import { mcpServer } from '../../src/mcp/index.js'
+import { createThreadApp } from '../../src/server/index.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import type { ScriptedAnswer } from '../../src/testing/index.js'
 import { REDIRECT, serveAuthorization, serveGuarded } from '../mcp/login-test-server.js'
@@ -139,6 +140,39 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
     expect(results).toMatchObject([
       { outcome: 'failed', errorCode: 'mcp_login_refused', failure: { category: 'permission' } },
     ])
+  })
+
+  test('over HTTP a request has its address, and only the token of its person answers it', async () => {
+    says = [call('connect_travel'), call('book'), done]
+    const tokens = ['kim', 'lee'].map((user) => ({
+      token: `token-of-the-user-${user}`,
+      account: 'acme',
+      user,
+    }))
+    const app = createThreadApp({
+      ...{ client: modes.env.threads, page: false, tokens: [...tokens, { token: 'token-of-an-operator' }] },
+    })
+    const ask = async (path: string, token: string, body?: object): Promise<[number, unknown]> => {
+      const response = await app.request(path, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      })
+      return [response.status, response.status === 204 ? null : await response.json()]
+    }
+    const [kim = '', lee = ''] = tokens.map(({ token }) => token)
+    const id = `mcp-logins-http-${place}`
+    const made = { agent: 'clerk', message: marked('Hello'), id, userId: 'kim', account: 'acme' }
+    const thread = await modes.env.threads.create(made)
+    const { id: requestId, connect } = await askedOf(thread)
+    const [, listed] = await ask(`/requests?threadId=${id}`, kim)
+    expect(listed).toMatchObject({ requests: [{ kind: 'call', connect }] })
+    const path = `/threads/${id}/requests/${requestId}`
+    const answer = await answerTo(connect.url)
+    for (const token of [lee, 'token-of-an-operator'])
+      expect(await ask(path, token, answer)).toMatchObject([403, { code: 'approval_forbidden' }])
+    expect((await ask(path, kim, answer))[0]).toBeLessThan(300)
+    expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle' })
+    expect((await toolResults(thread)).at(-1)).toMatchObject({ content: marked('Booked') })
   })
 
   test('neither a verifier nor a token is in what a thread shows, in its rows or in its histories', async () => {

@@ -13,6 +13,8 @@ export const returned = signal<string | null>(null)
 
 type Given = Readonly<Record<string, string>>
 
+const HANDED_OVER = 'The login is handed over…'
+
 /** Tabs of this page tell each other of logins. */
 const CHANNEL = 'everthread.logins'
 /** Milliseconds for a tab that knows the person. */
@@ -49,7 +51,7 @@ export function takeLoginOfAddress(): void {
     return
   }
   history.replaceState(null, '', `${location.pathname}#/`)
-  returned.value = 'The login is handed over…'
+  returned.value = HANDED_OVER
   channel.addEventListener(
     'message',
     ({ data }: MessageEvent<{ readonly taken?: string; said?: string }>) => {
@@ -58,9 +60,10 @@ export function takeLoginOfAddress(): void {
   )
   channel.postMessage({ given })
   setTimeout(() => {
-    if (returned.value !== 'The login is handed over…') return
+    if (returned.value !== HANDED_OVER) return
+    // Without a token the person is asked for it first.
+    if (access.value !== 'open') returned.value = null
     const stop = access.subscribe((now) => {
-      // Without a token the person is asked for it first.
       if (now !== 'open') return
       queueMicrotask(() => stop())
       void giveAnswer(given).then((said) => (returned.value = said))
