@@ -31,9 +31,9 @@ test('a worker without a key does not start with logins to keep', () => {
     list: () => Promise.resolve([]),
     call: () => ({ status: 'success' }),
   } as const
-  const clerk = (toolSource: ToolSource) =>
+  const clerk = (tracker: ToolSource) =>
     registry({
-      agents: [agent({ name: 'clerk', model: scriptedModel([]), instructions: 'x', tools: { toolSource } })],
+      agents: [agent({ name: 'clerk', model: scriptedModel([]), instructions: 'x', tools: { tracker } })],
     })
   const keeps = clerk({ ...source, keepsLogins: true })
   expect(() => checkLoginKey(keeps, without)).toThrow('seals the logins of people at tracker, got none')

@@ -169,7 +169,7 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
     const path = `/threads/${id}/requests/${requestId}`
     const answer = await answerTo(connect.url)
     for (const token of [lee, 'token-of-an-operator'])
-      expect(await ask(path, token, answer)).toMatchObject([403, { code: 'approval_forbidden' }])
+      expect(await ask(path, token, answer)).toMatchObject([403, { error: { code: 'approval_forbidden' } }])
     expect((await ask(path, kim, answer))[0]).toBeLessThan(300)
     expect(await thread.waitUntilIdle()).toMatchObject({ status: 'idle' })
     expect((await toolResults(thread)).at(-1)).toMatchObject({ content: marked('Booked') })
