@@ -189,9 +189,9 @@ threeModes({ agents: [clerk], models: model }, (modes) => {
     const rows = await store.read(async (db) => [
       await db.selectFrom('operations').selectAll().where('thread_id', '=', thread.threadId).execute(),
       await db.selectFrom('pending').selectAll().where('thread_id', '=', thread.threadId).execute(),
-      await db.selectFrom('logins').selectAll().execute(),
-      await db.selectFrom('errors').selectAll().execute(),
-      await db.selectFrom('events').selectAll().execute(),
+      await db.selectFrom('logins').selectAll().where('user_id', '=', 'zoe').execute(),
+      await db.selectFrom('errors').selectAll().where('thread_id', '=', thread.threadId).execute(),
+      await db.selectFrom('events').selectAll().where('thread_id', '=', thread.threadId).execute(),
     ])
     const histories = (await modes.runs(thread.threadId)).map(({ history }) => decoded(history))
     const everything = [JSON.stringify([shown, rows]), ...histories].join('\n')

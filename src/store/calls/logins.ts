@@ -135,10 +135,14 @@ function openLogin(
   return secrets.open({ value, keyId }, secretPlace(key))
 }
 
-/** The ids of the keys that sealed logins. */
-export async function loginKeyIds(db: Reader): Promise<readonly string[]> {
-  const rows = await db.selectFrom('logins').select('key_id').distinct().orderBy('key_id').execute()
-  return rows.map((row) => row.key_id)
+/** The id of a key that sealed a login and is none of these; null: there is none. */
+export async function unknownLoginKey(db: Reader, keyIds: readonly string[]): Promise<string | null> {
+  const query = db.selectFrom('logins').select('key_id')
+  const row = await (keyIds.length === 0 ? query : query.where('key_id', 'not in', keyIds))
+    .orderBy('key_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.key_id ?? null
 }
 
 /** Seals again, with the first key, each login that another key sealed; returns their number. @throws StoreError `no_key` */

@@ -466,6 +466,7 @@ function indexesOfContent(index: MakeIndex, kind: SchemaChanger['kind']) {
     index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
     // Each start of a process checks whether it has the keys of all secrets.
     index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),
+    index('logins_by_key', 'logins', ['key_id']),
     index('files_by_folder', 'files', ['thread_id', 'folder', 'name']),
     // The sweep looks for blobs that no file names any more.
     index('files_by_blob', 'files', ['blob']),
