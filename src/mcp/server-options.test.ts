@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { checkServer } from './server-options.js'
+import { checkServer, connectToolName } from './server-options.js'
 
 const back = { redirectUrl: 'https://app.example.com/back' }
 
@@ -83,4 +83,9 @@ test.each([
   ],
 ])('%s is refused with what was expected', (_what, options, problem) => {
   expect(() => checkServer(options)).toThrow(problem)
+})
+
+test('the tool that connects has the prefix of its server', () => {
+  expect(connectToolName({ name: 'tracker', prefix: 'a_' })).toBe('a_connect_tracker')
+  expect(connectToolName({ name: 'tracker' })).toBe('connect_tracker')
 })

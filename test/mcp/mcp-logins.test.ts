@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { JsonObject, SourcePending, ToolResult, ToolSource } from '../../src/index.js'
 import { isObject } from '../../src/protocol/values.js'
 import type { OAuthOptions } from '../../src/mcp/index.js'
+import { finishLogin, loginOf, startLogin } from '../../src/mcp/logins/logins.js'
 import { callOf, listOf, resumeOf, sourcesOfTests } from './mcp-test-server.js'
 import { REDIRECT, serveAuthorization, serveGuarded } from './login-test-server.js'
 import { memoryLogins } from './memory-logins.js'
@@ -162,6 +163,26 @@ test('a part that exchanged its code and was repeated uses the tokens that it ha
   expect(await resumeOf(make(), 'tracker_whoami', given)).toEqual(first)
   expect(first).toMatchObject({ after: 0, repeatable: false })
   expect(issuer.asked).toEqual(['authorization_code'])
+})
+
+test('of logins that have begun the newest 16 are kept, and one that is forgotten has to begin again', async () => {
+  const oauth = { redirectUrl: REDIRECT, allow: ['127.0.0.1'], logins }
+  const tracker = { name: 'tracker', url: server.url, tools: 'all', oauth } as const
+  const { signal } = new AbortController()
+  const kept = loginOf(tracker, { threadId: 't', agent: 'a', account: null, user: 'mia' })
+  const states: string[] = []
+  for (let begun = 1; begun <= 17; begun += 1) {
+    const { state } = await startLogin(tracker, kept, { challenge: {}, signal })
+    states.push(state)
+  }
+  expect(new Set(states).size).toBe(17)
+  const { begun = {} } = JSON.parse((await kept.read())?.text ?? '{}') as { readonly begun?: object }
+  expect(Object.keys(begun).toSorted()).toEqual(states.slice(1).toSorted())
+  const [forgotten = ''] = states
+  expect(await finishLogin(tracker, kept, { state: forgotten, code: 'code', iss: undefined, signal })).toBe(
+    false,
+  )
+  expect(issuer.asked).toEqual([])
 })
 
 test('tokens are renewed before they are over, and when they are refused', async () => {

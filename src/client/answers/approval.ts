@@ -21,7 +21,6 @@ import type { Decision, PendingRecord } from '../../store/calls/requests.js'
 import { argumentsOf, findToolCall } from '../../store/calls/tool-calls.js'
 import { digestOf } from '../../store/digest.js'
 import type { Reader, Writer } from '../../store/store.js'
-import type { ThreadRecord } from '../../store/threads/threads.js'
 import { requireThread } from '../client-context.js'
 import type { checkAnswer, Remember } from './check-answer.js'
 
@@ -52,27 +51,6 @@ export function checkAnswerer(request: PendingRecord, { caller, by }: Answerer):
     throw new ApprovalForbiddenError(threadId, id, { expected: problem, got })
   }
   return user ?? by
-}
-
-interface LoginAnswerer extends Pick<Answerer, 'caller'> {
-  readonly thread: Pick<ThreadRecord, 'account' | 'user_id'>
-}
-
-/**
- * A login becomes that of the thread's user, so nobody else gives it: another one's would let the thread work in their name. A thread
- * without a user has the login of all who reach it.
- * @throws ApprovalForbiddenError
- */
-export function checkLoginOwner(
-  { thread_id: threadId, id }: PendingRecord,
-  { caller, thread: { account, user_id: user } }: LoginAnswerer,
-): void {
-  if (user === null || (caller?.user === user && caller.account === account)) return
-  const got = caller === undefined ? 'an answer without `{ caller }`' : 'somebody else'
-  throw new ApprovalForbiddenError(threadId, id, {
-    expected: 'the user of the thread, whose login it is',
-    got,
-  })
 }
 
 /**

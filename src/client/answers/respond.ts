@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../../protocol/errors.js'
+import {
+  ApprovalForbiddenError,
+  MessageRejectedError,
+  NoWorkerError,
+  RequestNotFoundError,
+} from '../../protocol/errors.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Caller } from '../../policy/approval.js'
@@ -27,6 +32,7 @@ import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { isOpen } from '../../store/threads/open-threads.js'
 import { findThread } from '../../store/threads/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import { findVariables, openVariable } from '../../store/threads/variables.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -34,7 +40,7 @@ import { attachmentDigest, placeAttachments, storeBytes } from '../messages/atta
 import type { StoredAttachment } from '../messages/attachments.js'
 import { lostThreadError, updateWorkflow } from '../thread-workflow.js'
 import { noAnswerError } from '../waiting/notices.js'
-import { approvalDecision, checkAnswerer, checkLoginOwner } from './approval.js'
+import { approvalDecision, checkAnswerer } from './approval.js'
 import { checkAnswer, hasOneForm } from './check-answer.js'
 import type { Answer, CheckedResult } from './check-answer.js'
 import { putVariables } from './set-variables.js'
@@ -198,6 +204,28 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
     const decision = { ...(await toDecision(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
+  })
+}
+
+interface LoginAnswerer {
+  readonly caller: Caller | undefined
+  readonly thread: Pick<ThreadRecord, 'account' | 'user_id'>
+}
+
+/**
+ * A login becomes that of the thread's user, so nobody else gives it: another one's would let the thread work in their name. A thread
+ * without a user has the login of all who reach it.
+ * @throws ApprovalForbiddenError
+ */
+function checkLoginOwner(
+  { thread_id: threadId, id }: PendingRecord,
+  { caller, thread: { account, user_id: user } }: LoginAnswerer,
+): void {
+  if (user === null || (caller?.user === user && caller.account === account)) return
+  const got = caller === undefined ? 'an answer without `{ caller }`' : 'somebody else'
+  throw new ApprovalForbiddenError(threadId, id, {
+    expected: 'the user of the thread, whose login it is',
+    got,
   })
 }
 

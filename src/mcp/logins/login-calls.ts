@@ -11,7 +11,7 @@ import type { ResumedCall, SourceCall, SourcePending } from '../../definitions/t
 import type { ToolResult } from '../../definitions/tool-result.js'
 import { isObject, withoutUndefined } from '../../protocol/values.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
-import type { Challenge, LoginServer } from './login-client.js'
+import type { Challenge, LoginServer } from '../oauth/login-client.js'
 import { challengeIn, finishLogin, loginOf, startLogin } from './logins.js'
 
 /** A part of the call that could not be done without a login. */

@@ -2,7 +2,7 @@
  * The logins of people at an MCP server.
  *
  * Owns: what is kept of a login, which tokens a request has, their renewal, and the beginning and the end of a login. Does not own: the
- * requests to an authorization server (`login-client.ts`), the store, and the person who is asked (`mcp-server.ts`).
+ * requests to an authorization server (`oauth/`), the store, and the person who is asked (`login-calls.ts`).
  * Invariants: a connection has the tokens of one person only; all writes name the version that was read, so that no worker loses what
  * another one has written; tokens are renewed by one worker at a time, because some servers end a login whose renewal is asked for twice;
  * what a code needs is kept here, sealed, and in no state of a call.
@@ -20,8 +20,8 @@ import {
   isUnknownClient,
   loginError,
   renewTokens,
-} from './login-client.js'
-import type { BegunLogin, Challenge, Issuer, LoginServer } from './login-client.js'
+} from '../oauth/login-client.js'
+import type { BegunLogin, Challenge, Issuer, LoginServer } from '../oauth/login-client.js'
 
 /** What is kept of a person's login. */
 interface Login {

@@ -3,7 +3,7 @@
  * done by the functions of the official client.
  *
  * Owns: where these requests may go, how long and how large they may be, and what an error means. Does not own: what is kept of a login
- * (`logins.ts`).
+ * (`logins/`).
  * Invariants: an MCP server names its authorization server, so a request goes to the origin of the MCP server, to the public internet, or
  * where the operator allows; a person is sent to https only, or to their own machine; a secret of the client goes to its issuer only.
  */
