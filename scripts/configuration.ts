@@ -39,7 +39,7 @@ export const ENVIRONMENT: readonly (readonly [string, string, string, string])[]
   [
     '`EVERTHREAD_SECRET_KEY`',
     'all',
-    'seals secret variables: 32 bytes as base64 or hex; several, by commas: the first seals, all open',
+    'seals secret variables and logins: 32 bytes as base64 or hex; several, by commas: the first seals, all open',
     'none',
   ],
   [

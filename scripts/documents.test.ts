@@ -78,6 +78,7 @@ const LATER = [
   'http-tools',
   'workflow-tools',
   'mcp',
+  'mcp-logins',
   'tool-progress',
 ].map((name) => `docs/guide/${name}.md`)
 const FIRST = GUIDE.filter((page) => !LATER.includes(page))

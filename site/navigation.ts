@@ -40,6 +40,7 @@ const GROUPS: readonly Group[] = [
       'http-tools',
       'workflow-tools',
       'mcp',
+      'mcp-logins',
       'tool-failures',
       'tool-progress',
       'effects',

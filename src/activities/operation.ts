@@ -153,6 +153,8 @@ export interface Continuation {
   readonly asked: number
   /** The name of the source that goes on with it; null: it waits for a workflow. */
   readonly source: string | null
+  /** Whether it may run again after a crash. @default true behind a time, and what the tool says behind an answer */
+  readonly repeatable?: boolean
   /** The answer of the activity that has ended the part before. */
   readonly answer: PendingAnswer | WaitAnswer
 }

@@ -47,6 +47,8 @@ import type {
   ThreadOwner,
   ThreadSummary,
 } from './lists/list-threads.js'
+import { loginsOf } from './lists/logins.js'
+import type { Logins } from './lists/logins.js'
 import { readOwnerBudgets, setOwnerBudgets } from './lists/budgets.js'
 import { readOwnerPermissions, setOwnerPermissions } from './owner-permissions.js'
 import { remoteCalls } from './remote-calls.js'
@@ -302,6 +304,11 @@ export class ThreadClient<R extends Registry<string, string, unknown> = Registry
   /** Reads the rules that `setPermissions` has set for this account or user; null: none. @throws ConfigError */
   permissions(owner: PermissionsOwner): Promise<Permissions | null> {
     return readOwnerPermissions(this.#context, owner)
+  }
+
+  /** The logins of people at sources of tools, without what they hold. */
+  get logins(): Logins {
+    return loginsOf(this.#context)
   }
 
   /** Sessions: root threads with all threads below them, their titles, tags and metadata, their states, and what ends or keeps them. */

@@ -6,6 +6,7 @@
  * Invariant: a source grants nothing: rules, modes and approvals judge its tools as any others.
  */
 import type { ActionTraits } from '../policy/action.js'
+import type { Connect } from '../protocol/payloads/governance.js'
 import type { CallReports } from '../protocol/payloads/live-text.js'
 import { isObject } from '../protocol/values.js'
 import type { JsonObject } from '../protocol/values.js'
@@ -25,6 +26,8 @@ export interface SourceTool extends ActionTraits {
   readonly idempotent?: boolean
   /** Milliseconds until a call is aborted; at most 300,000. @default 300,000 */
   readonly timeout?: number
+  /** True: once a call of it has succeeded, the run asks the source for its list again. @default false */
+  readonly changesList?: boolean
 }
 
 /** For whom a source is asked. */
@@ -33,6 +36,24 @@ export interface SourceUser {
   readonly agent: string
   readonly account: string | null
   readonly user: string | null
+  /** What the store keeps of this person for this source, and of nobody else; left out: there is no store. */
+  readonly login?: SourceLogin
+}
+
+/** A login: a text that only its source understands, which the store seals. */
+export interface KeptLogin {
+  readonly text: string
+  /** Of this text, and of no other. */
+  readonly version: string | number
+}
+
+/** The login of one person at one source. */
+export interface SourceLogin {
+  /** Equal for the same person, source and store. */
+  readonly key: string
+  read(): Promise<KeptLogin | null>
+  /** Writes it, unless another one was written since that version was read (null: there was none): then it returns false. */
+  save(text: string, version: KeptLogin['version'] | null): Promise<boolean>
 }
 
 /** A call of a tool of a source. Its reports are those of any tool. */
@@ -62,6 +83,12 @@ export interface SourcePending {
   readonly after?: number
   /** The JSON Schema of the `result` of the person's answer. @default any result */
   readonly form?: JsonObject
+  /** The person is to log in at this address; `form` is what it gives back. Only the user of the thread may answer. */
+  readonly connect?: Connect
+  /**
+   * True: the next part may run again after a crash. @default true behind a time, and what the tool says behind an answer
+   */
+  readonly repeatable?: boolean
 }
 
 /** A call that goes on. */
@@ -90,7 +117,7 @@ export interface ToolSource {
   call(call: SourceCall): SourceAnswer | Promise<SourceAnswer>
   /**
    * Goes on with a call that has answered `SourcePending`. A crash in it is `unknown` behind an answer of a person, unless the tool is
-   * idempotent; behind a time it is run again.
+   * idempotent; behind a time it is run again. `repeatable` says otherwise.
    */
   resume?(call: ResumedCall): SourceAnswer | Promise<SourceAnswer>
   /**
@@ -98,6 +125,8 @@ export interface ToolSource {
    * for a call; what it throws is logged, and the call is over anyway.
    */
   cancel?(call: CancelledCall): Promise<void>
+  /** True: it keeps logins in the store, so its workers need a key for secrets. @default false */
+  readonly keepsLogins?: boolean
   /** Ends what the source holds, with its worker. */
   close?(): Promise<void>
 }

@@ -4,12 +4,15 @@
  * Owns: when a server is started or reached, the process of a stdio server, and the end of both. Does not own: what is sent.
  * Invariants: a process is started with the first request, one for this process, and ends with `close`; where this process is killed, the
  * input of the server closes, at which a server ends. A connection that has ended is made anew by the next request, but a program that has
- * ended three times within a minute is left alone for half a minute. Each attempt ends within `connectTimeout`.
+ * ended three times within a minute is left alone for half a minute. Each attempt ends within `connectTimeout`. Where people have tokens of
+ * their own, they have connections of their own.
  */
-import type { Client, Transport } from '@modelcontextprotocol/client'
+import type { AuthProvider, Client, Transport } from '@modelcontextprotocol/client'
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { SourceUser } from '../definitions/tool-source.js'
 import { ToolError } from '../definitions/tool-error.js'
+import { createLoginSession, hasLogins, loginOf } from './logins/logins.js'
+import type { LoginSession } from './logins/logins.js'
 import { connectError } from './mcp-errors.js'
 import type { HttpServer, McpServer, StdioServer } from './server-options.js'
 import { letTasksThrough, TASKS } from './tasks.js'
@@ -30,24 +33,28 @@ const TOLD = 1_000
 export function createConnections(server: McpServer): Connections {
   // In the order of their last use.
   const open = new Map<string, Promise<Client>>()
+  const sessions = new WeakMap<Promise<Client>, LoginSession>()
   const crashes: number[] = []
   const forget = (key: string, made: Promise<Client>): void => {
     if (open.get(key) === made) open.delete(key)
   }
   const start = (key: string, user: SourceUser): Promise<Client> => {
     refuseCrashing(server, crashes)
-    const made: Promise<Client> = connect(server, user, () => {
+    const session = hasLogins(server) ? createLoginSession(server, loginOf(server, user)) : undefined
+    const made: Promise<Client> = connect(server, { user, session }, () => {
       if (open.get(key) !== made) return
       forget(key, made)
       if ('command' in server) crashes.push(performance.now())
     })
     made.catch(() => forget(key, made))
+    if (session !== undefined) sessions.set(made, session)
     return made
   }
   return {
     async get(user) {
-      const key = 'tokens' in server ? JSON.stringify([user.account, user.user]) : ''
-      const made = open.get(key) ?? start(key, user)
+      const key = keyOf(server, user)
+      const known = open.get(key)
+      const made = known ?? start(key, user)
       open.delete(key)
       open.set(key, made)
       const [[oldest, other] = []] = open
@@ -55,6 +62,8 @@ export function createConnections(server: McpServer): Connections {
         open.delete(oldest)
         void other.then((client) => client.close()).catch(() => undefined)
       }
+      // Another worker may have written other tokens, and a login that was forgotten counts no more.
+      if (known !== undefined && hasLogins(server)) await sessions.get(known)?.open(loginOf(server, user))
       return made
     },
     async close() {
@@ -77,7 +86,18 @@ function refuseCrashing(server: McpServer, crashes: number[]): void {
     )
 }
 
-async function connect(server: McpServer, user: SourceUser, onEnd: () => void): Promise<Client> {
+/** Whose connection it is: people whose tokens differ have different ones. */
+function keyOf(server: McpServer, user: SourceUser): string {
+  if (hasLogins(server)) return loginOf(server, user).key
+  return 'tokens' in server ? JSON.stringify([user.account, user.user]) : ''
+}
+
+interface Connecting {
+  readonly user: SourceUser
+  readonly session: LoginSession | undefined
+}
+
+async function connect(server: McpServer, { user, session }: Connecting, onEnd: () => void): Promise<Client> {
   const { Client: McpClient } = await import('@modelcontextprotocol/client')
   const { connectTimeout: timeout = CONNECT_TIMEOUT } = server
   const client = new McpClient(
@@ -100,7 +120,9 @@ async function connect(server: McpServer, user: SourceUser, onEnd: () => void): 
     )
   })
   const { transport, told } =
-    'command' in server ? await stdioTransport(server) : await httpTransport(server, user)
+    'command' in server
+      ? await stdioTransport(server)
+      : await httpTransport(server, session ?? tokensFor(server, user))
   const abort = new AbortController()
   const late = setTimeout(
     () => abort.abort(new Error(`it did not answer within ${timeout / 1000} seconds`)),
@@ -108,6 +130,7 @@ async function connect(server: McpServer, user: SourceUser, onEnd: () => void): 
   )
   try {
     const { signal } = abort
+    if (session !== undefined && hasLogins(server)) await session.open(loginOf(server, user))
     await Promise.race([client.connect(transport, { timeout, signal }), rejectAt(signal)])
     letTasksThrough(transport)
     client.onclose = onEnd
@@ -147,12 +170,18 @@ async function stdioTransport({ command, args = [], env = {}, cwd }: StdioServer
   return { transport, told: () => told.trim() }
 }
 
-async function httpTransport(server: HttpServer, user: SourceUser): Promise<MadeTransport> {
+function tokensFor(server: HttpServer, user: SourceUser): AuthProvider | undefined {
+  return server.tokens === undefined ? undefined : { token: () => tokenOf(server, user) }
+}
+
+async function httpTransport(
+  { url, headers = {} }: HttpServer,
+  authProvider: AuthProvider | undefined,
+): Promise<MadeTransport> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
-  const { url, headers = {}, tokens } = server
-  const authProvider = tokens === undefined ? {} : { authProvider: { token: () => tokenOf(server, user) } }
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    ...{ requestInit: { headers: { ...headers } }, fetch: boundedFetch, ...authProvider },
+    ...{ requestInit: { headers: { ...headers } }, fetch: boundedFetch },
+    ...(authProvider !== undefined && { authProvider }),
     onInsufficientScope: 'throw',
   })
   return { transport, told: () => '' }

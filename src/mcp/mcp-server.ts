@@ -29,7 +29,10 @@ import type { JsonObject } from '../protocol/values.js'
 import { createConnections } from './connections.js'
 import { askPerson, readWaitingInput, responsesOf } from './input-required.js'
 import { callError } from './mcp-errors.js'
-import { checkServer } from './server-options.js'
+import { goOnWithLogin, readResumption, withLogin } from './logins/login-calls.js'
+import type { Resumption } from './logins/login-calls.js'
+import { challengeIn, hasLogins } from './logins/logins.js'
+import { checkServer, connectToolName } from './server-options.js'
 import type { McpServer, McpToolEntry } from './server-options.js'
 import { readWaitingTask, waitForNewTask } from './tasks.js'
 import { toolAnswer } from './tool-answer.js'
@@ -39,6 +42,8 @@ const CALL_TIMEOUT = 60_000
 const LIST_TIMEOUT = 8_000
 /** Between the end of a call and that of its tool, so that the error of the call is the result. */
 const SLACK = 5_000
+/** For a call that finds out that a login is wanted, and begins it. */
+const LOGIN_TIME = 20_000
 
 /**
  * The tools of an MCP server, for the `tools` of an agent or the `toolSources` of a prompt. The specification of 2026-07-28 is spoken, and
@@ -50,22 +55,42 @@ export function mcpServer(server: McpServer): ToolSource {
   const connections = createConnections(server)
   return {
     name: server.name,
+    ...(hasLogins(server) && server.oauth.logins === undefined && { keepsLogins: true }),
     async list(user) {
-      const client = await connections.get(user)
       try {
-        const listed = await client.listTools(
-          {},
-          { signal: user.signal, timeout: LIST_TIMEOUT, cacheMode: 'refresh' },
-        )
-        return listed.tools.flatMap((tool) => sourceTool(server, tool))
+        return await listTools(server, await connections.get(user), user.signal)
       } catch (error) {
-        throw callError(server.name, error)
+        if (!hasLogins(server) || challengeIn(error) === null) throw error
+        return [connectTool(server)]
       }
     },
-    call: async (call) => callTool(server, await connections.get(call), { call }),
-    resume: (call) => resumeCall(server, connections, call),
+    call: (call) => beginCall(server, connections, { call, place: { asked: 0, part: null } }),
+    resume: (call) => nextPart(server, connections, call),
     cancel: (call) => cancelCall(server, connections, call),
     close: () => connections.close(),
+  }
+}
+
+async function listTools(
+  server: McpServer,
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly SourceTool[]> {
+  try {
+    const listed = await client.listTools({}, { signal, timeout: LIST_TIMEOUT, cacheMode: 'refresh' })
+    return listed.tools.flatMap((tool) => sourceTool(server, tool))
+  } catch (error) {
+    throw callError(server.name, error)
+  }
+}
+
+/** What a person without a login is offered: nobody knows the tools that the server would list for them. */
+function connectTool(server: McpServer): SourceTool {
+  const { name, capabilities = [`mcp.${name}`] } = server
+  return {
+    ...{ name: connectToolName(server), inputSchema: { type: 'object', properties: {} }, capabilities },
+    description: `Asks the person to log in to ${name}. Its tools are there once they have.`,
+    ...{ readOnly: true, idempotent: true, changesList: true, timeout: timeoutOf(server, {}) + SLACK },
   }
 }
 
@@ -85,12 +110,12 @@ function sourceTool(server: McpServer, tool: Tool): readonly SourceTool[] {
       ...(entry.readOnly !== undefined && { readOnly: entry.readOnly }),
       ...(destructive !== undefined && { destructive }),
       ...(entry.idempotent !== undefined && { idempotent: entry.idempotent }),
-      timeout: timeoutOf(server, entry) + SLACK,
+      timeout: timeoutOf(server, entry) + (hasLogins(server) ? LOGIN_TIME : 0) + SLACK,
     },
   ]
 }
 
-function timeoutOf({ timeout = CALL_TIMEOUT }: McpServer, entry: McpToolEntry): number {
+function timeoutOf({ timeout = CALL_TIMEOUT }: McpServer, entry: Pick<McpToolEntry, 'timeout'>): number {
   return entry.timeout ?? timeout
 }
 
@@ -112,6 +137,46 @@ function ownName({ tools, prefix = '' }: McpServer, shown: string): string {
 interface Further {
   readonly inputResponses?: InputResponses
   readonly requestState?: string
+}
+
+type Connections = ReturnType<typeof createConnections>
+
+interface Beginning {
+  readonly call: SourceCall
+  readonly place: Resumption
+}
+
+/** The first part of a call, also behind a login. */
+async function beginCall(
+  server: McpServer,
+  connections: Connections,
+  { call, place }: Beginning,
+): Promise<ToolResult | SourcePending> {
+  const begin = async (): Promise<ToolResult | SourcePending> => {
+    const client = await connections.get(call)
+    if (!hasLogins(server) || call.tool.name !== connectToolName(server))
+      return callTool(server, client, { call })
+    const tools = await listTools(server, client, call.signal)
+    const names = tools.map(({ name }) => name).join(', ')
+    return { status: 'success', result: `The person is logged in to ${server.name}. Its tools: ${names}.` }
+  }
+  return hasLogins(server) ? withLogin(server, call, place, begin) : begin()
+}
+
+/** A further part of a call: the login that it waited for, or what the login has interrupted. */
+async function nextPart(
+  server: McpServer,
+  connections: Connections,
+  call: ResumedCall,
+): Promise<ToolResult | SourcePending> {
+  if (!hasLogins(server)) return resumeCall(server, connections, call)
+  const waiting = await goOnWithLogin(server, call)
+  if (waiting !== null) return waiting
+  const place = readResumption(call.resume)
+  if (place?.part === null) return beginCall(server, connections, { call, place })
+  const { resume, answer, repeatable } = place?.part ?? { ...call, repeatable: call.answer === null }
+  const again = { asked: place?.asked ?? 0, part: { resume, answer, repeatable } }
+  return withLogin(server, call, again, () => resumeCall(server, connections, { ...call, resume, answer }))
 }
 
 async function callTool(
@@ -155,7 +220,7 @@ const TASK_TIMEOUT = 30_000
  */
 async function resumeCall(
   server: McpServer,
-  connections: ReturnType<typeof createConnections>,
+  connections: Connections,
   call: ResumedCall,
 ): Promise<ToolResult | SourcePending> {
   const { answer = call.answer, tries = 0, ...state } = call.resume as Waiting
@@ -208,7 +273,7 @@ async function goOn(
 /** A stopped call of which the server still has a task. */
 async function cancelCall(
   server: McpServer,
-  connections: ReturnType<typeof createConnections>,
+  connections: Connections,
   { resume, signal, ...user }: CancelledCall,
 ): Promise<void> {
   const task = readWaitingTask(server.name, resume)

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 
-import { checkServer } from './server-options.js'
+import { checkServer, connectToolName } from './server-options.js'
+
+const back = { redirectUrl: 'https://app.example.com/back' }
 
 test.each([
   ['nothing', undefined, 'mcpServer: expected { name, command or url, tools }'],
@@ -44,6 +46,46 @@ test.each([
     { name: 'a', command: 'x', tools: [{ name: 'b', readonly: true }] },
     "mcpServer 'a': tools 'b': has the unknown field readonly: did you mean 'readOnly'?",
   ],
+  [
+    'a login with nowhere to come back to',
+    { name: 'a', url: 'https://a', tools: 'all', oauth: {} },
+    "mcpServer 'a': oauth: expected redirectUrl as an https address, or an http address of this machine",
+  ],
+  [
+    'a plain page to come back to',
+    { name: 'a', url: 'https://a', tools: 'all', oauth: { redirectUrl: 'http://app.example.com/' } },
+    "mcpServer 'a': oauth: expected redirectUrl as an https address, or an http address of this machine",
+  ],
+  [
+    'a secret without its issuer',
+    { name: 'a', url: 'https://a', tools: 'all', oauth: { ...back, clientId: 'c', clientSecret: 's' } },
+    "mcpServer 'a': oauth: expected clientSecret with clientId and issuer",
+  ],
+  [
+    'tokens and logins',
+    { name: 'a', url: 'https://a', tools: 'all', tokens: () => 't', oauth: back },
+    "mcpServer 'a': oauth: expected either tokens or oauth",
+  ],
+  [
+    'logins of a program',
+    { name: 'a', command: 'x', tools: 'all', oauth: back },
+    "mcpServer 'a': has the unknown field oauth",
+  ],
+  [
+    'a network that is none',
+    { name: 'a', url: 'https://a', tools: 'all', oauth: { ...back, allow: ['10.0.0.0/99'] } },
+    "mcpServer 'a': oauth: expected allow as a list of hosts, addresses and networks",
+  ],
+  [
+    'a name that leaves no room for its tool',
+    { name: 'a'.repeat(60), url: 'https://a', tools: 'all', oauth: back },
+    'oauth: expected a prefix and a name for which "connect_',
+  ],
 ])('%s is refused with what was expected', (_what, options, problem) => {
   expect(() => checkServer(options)).toThrow(problem)
+})
+
+test('the tool that connects has the prefix of its server', () => {
+  expect(connectToolName({ name: 'tracker', prefix: 'a_' })).toBe('a_connect_tracker')
+  expect(connectToolName({ name: 'tracker' })).toBe('connect_tracker')
 })

@@ -9,9 +9,10 @@ import type { ActionTraits } from '../policy/action.js'
 import { capabilityProblem } from '../policy/permissions.js'
 import { ConfigError } from '../protocol/errors.js'
 import { LIMITS } from '../protocol/limits.js'
+import { readExceptions } from '../egress/addresses.js'
 import { isObject, suggestName } from '../protocol/values.js'
 import { SOURCE_NAME } from '../definitions/tool-source.js'
-import type { SourceUser } from '../definitions/tool-source.js'
+import type { KeptLogin, SourceUser } from '../definitions/tool-source.js'
 
 /** A tool of a server with what its definition says of it. What the server itself says grants nothing. */
 export interface McpToolEntry extends ActionTraits {
@@ -65,6 +66,53 @@ export interface HttpServer extends AnyServer {
    * own. Without a token the call fails with the code `mcp_no_token`.
    */
   readonly tokens?: (user: SourceUser) => string | null | undefined | Promise<string | null | undefined>
+  /** In the place of `tokens`: a person who has no login is asked to log in, while the call waits. */
+  readonly oauth?: OAuthOptions
+}
+
+/** Logins by OAuth 2.1, as MCP has it: the server names its authorization server. */
+export interface OAuthOptions {
+  /**
+   * The page of your application to which the authorization server sends people back, or the page of `everthread serve`. It gives what it
+   * finds in its address as the answer to the request, in the name of the person who sees it.
+   */
+  readonly redirectUrl: string | URL
+  /** The client, if it was registered by hand. @default `clientMetadataUrl`, else it registers itself */
+  readonly clientId?: string
+  /** Needs `issuer`: a secret goes to no other authorization server. */
+  readonly clientSecret?: string
+  /** The https address of a document that describes the client, for servers that read such documents. */
+  readonly clientMetadataUrl?: string
+  /** The only authorization server that may be used. @default the one that the server names */
+  readonly issuer?: string
+  /** What the tokens are to be good for. @default what the server asks for */
+  readonly scope?: string
+  /** What a person reads who is asked by the authorization server. @default 'Everthread' */
+  readonly clientName?: string
+  /**
+   * Hosts, addresses and networks of your own where the authorization server may be, also by http. The origin of `url` always may.
+   * @default EVERTHREAD_EGRESS_ALLOW, separated by commas; else the public internet only
+   */
+  readonly allow?: readonly string[]
+  /** Where logins are kept. @default the store of the threads, sealed with EVERTHREAD_SECRET_KEY */
+  readonly logins?: LoginStore
+}
+
+/** Whose login it is, and where. */
+export interface LoginPlace {
+  /** Null: threads without an account. */
+  readonly account: string | null
+  /** Null: threads without a user, who share a login. */
+  readonly user: string | null
+  /** The name of the server. */
+  readonly source: string
+}
+
+/** Logins in a store of your own. The text has tokens: keep it as you keep passwords. */
+export interface LoginStore {
+  get(place: LoginPlace): Promise<KeptLogin | null>
+  /** Writes it, unless another one was written since that version was read (null: there was none): then it returns false. */
+  save(place: LoginPlace, text: string, version: KeptLogin['version'] | null): Promise<boolean>
 }
 
 export type McpServer = StdioServer | HttpServer
@@ -74,7 +122,11 @@ const PACKAGE = '@modelcontextprotocol/client'
 const FIELDS = {
   any: ['name', 'tools', 'prefix', 'capabilities', 'needsApproval', 'timeout', 'connectTimeout'],
   stdio: ['command', 'args', 'env', 'cwd'],
-  http: ['url', 'headers', 'tokens'],
+  http: ['url', 'headers', 'tokens', 'oauth'],
+  oauth: [
+    ...['redirectUrl', 'clientId', 'clientSecret', 'clientMetadataUrl', 'issuer', 'scope', 'clientName'],
+    ...['allow', 'logins'],
+  ],
 } as const
 const ENTRY = [
   ...['name', 'as', 'description', 'needsApproval', 'idempotent', 'timeout'],
@@ -90,7 +142,10 @@ const LONGEST_CONNECT = 18_000
 export function checkServer(given: unknown): void {
   if (!isObject(given)) throw new ConfigError(['mcpServer: expected { name, command or url, tools }'])
   const owner = `mcpServer '${String(given['name'])}'`
-  const problems = [...placeProblems(given), ...fieldProblems(given), ...toolsProblems(given['tools'])]
+  const problems = [
+    ...[...placeProblems(given), ...fieldProblems(given), ...toolsProblems(given['tools'])],
+    ...oauthProblems(given),
+  ]
   if (!isInstalled())
     problems.push(`expected ${PACKAGE} beside everthread, got none: run npm install ${PACKAGE}`)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${owner}: ${problem}`))
@@ -160,6 +215,74 @@ function fieldProblems(given: Given): string[] {
     ...checks.flatMap(([isRight, problem]) => (isRight ? [] : [problem])),
     ...capabilityProblems(capabilities),
   ]
+}
+
+/** Where a person logs in, or comes back to: https, or http of their own machine. */
+export function isLoginUrl(url: URL): boolean {
+  const { protocol, hostname, username, password } = url
+  const isOwn = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
+  return (protocol === 'https:' || (protocol === 'http:' && isOwn)) && username === '' && password === ''
+}
+
+/** The tool that stands for those of a server until its person has logged in. */
+export function connectToolName({ name, prefix = '' }: Pick<McpServer, 'name' | 'prefix'>): string {
+  return `${prefix}connect_${name}`
+}
+
+function oauthProblems({ oauth, tokens, name, prefix }: Given): readonly string[] {
+  if (oauth === undefined) return []
+  if (!isObject(oauth)) return ['expected oauth as { redirectUrl }']
+  const { redirectUrl, clientSecret, clientId, issuer, clientMetadataUrl: described, allow, logins } = oauth
+  const texts = ['clientId', 'clientSecret', 'issuer', 'scope', 'clientName'] as const
+  const shown = connectToolName({ name: String(name), prefix: typeof prefix === 'string' ? prefix : '' })
+  const checks: readonly (readonly [boolean, string])[] = [
+    [tokens === undefined, 'expected either tokens or oauth'],
+    [
+      isLoginPage(redirectUrl),
+      'expected redirectUrl as an https address, or an http address of this machine',
+    ],
+    [
+      clientSecret === undefined || (clientId !== undefined && issuer !== undefined),
+      'expected clientSecret with clientId and issuer',
+    ],
+    [
+      described === undefined || (typeof described === 'string' && /^https:\/\/[^/]+\/./.test(described)),
+      'expected clientMetadataUrl as an https address with a path',
+    ],
+    [isAllowed(allow), 'expected allow as a list of hosts, addresses and networks'],
+    [
+      logins === undefined || (isObject(logins) && ['get', 'save'].every((one) => isFunction(logins[one]))),
+      'expected logins with get() and save()',
+    ],
+    [SOURCE_NAME.test(shown), `expected a prefix and a name for which "${shown}" has at most 64 characters`],
+    ...texts.map((field): readonly [boolean, string] => [
+      oauth[field] === undefined || (typeof oauth[field] === 'string' && oauth[field] !== ''),
+      `expected ${field} as a text`,
+    ]),
+  ]
+  return [
+    ...unknownFields(oauth, FIELDS.oauth),
+    ...checks.flatMap(([isRight, problem]) => (isRight ? [] : [problem])),
+  ].map((problem) => `oauth: ${problem}`)
+}
+
+function isLoginPage(value: unknown): boolean {
+  const url = value instanceof URL ? value : typeof value === 'string' ? URL.parse(value) : null
+  return url !== null && isLoginUrl(url) && url.hash === ''
+}
+
+function isAllowed(allow: unknown): boolean {
+  if (allow === undefined) return true
+  if (!Array.isArray(allow) || !allow.every((entry) => typeof entry === 'string')) return false
+  try {
+    return readExceptions(allow).hosts.size >= 0
+  } catch {
+    return false
+  }
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
 }
 
 function capabilityProblems(capabilities: unknown): readonly string[] {

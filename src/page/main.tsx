@@ -10,12 +10,19 @@ import { render } from 'preact'
 import { readRoute, route } from './parts/route.js'
 import { access, checkAccess, setToken, takeTokenOfAddress } from './session/api.js'
 import { DevelopmentBar } from './session/development.js'
+import { returned, takeLoginOfAddress } from './session/login-return.js'
 import { box } from './session/outbox.js'
 import { readConfiguration, ThreadView } from './thread/thread-view.js'
 import { NewThread } from './threads/new-thread.js'
 import { ThreadList } from './threads/thread-list.js'
 
 function Page() {
+  if (returned.value !== null)
+    return (
+      <p class="empty" role="status">
+        {returned.value} <a href="./">Threads</a>
+      </p>
+    )
   if (access.value === 'refused') return <Login />
   if (access.value === 'unknown') return <p class="empty">Loading…</p>
   const now = route.value
@@ -100,6 +107,7 @@ function followAddress(): void {
 
 addEventListener('hashchange', followAddress)
 takeTokenOfAddress()
+takeLoginOfAddress()
 route.value = readRoute(location.hash)
 void checkAccess()
 // No link is better than no page.

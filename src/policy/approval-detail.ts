@@ -2,6 +2,7 @@
  * What the row of a request for an approval holds: what a person is shown, who may answer, and what they have given.
  */
 import type { JSONSchema7 } from '@ai-sdk/provider'
+import type { Connect } from '../protocol/payloads/governance.js'
 import type { ToolFailure } from '../protocol/payloads/tool-failure.js'
 import { isObject } from '../protocol/values.js'
 import type { JsonObject, JsonValue } from '../protocol/values.js'
@@ -49,6 +50,12 @@ export function approvalDetailOf({ kind, detail }: RequestRow): ApprovalDetail |
 export function formOfRequest({ kind, detail }: RequestRow): JSONSchema7 | undefined {
   // Written by `commitPending`: the store's boundary.
   return kind === 'call' ? (detail?.['form'] as JSONSchema7 | undefined) : undefined
+}
+
+/** The login that a request of a call waits for; null: it waits for something else. */
+export function connectOfRequest({ kind, detail }: RequestRow): Connect | null {
+  // Written by the activity of the call: the store's boundary.
+  return kind === 'call' && isObject(detail?.['connect']) ? (detail['connect'] as unknown as Connect) : null
 }
 
 /** The failure of a tool for which a person is asked to answer; null: it asks by itself. */

@@ -5,7 +5,7 @@
  */
 import type { AttachmentRef, Message } from './message.js'
 import type { ContextOmission, ContextRefs } from './payloads/compaction.js'
-import type { HookPreview } from './payloads/governance.js'
+import type { Connect, HookPreview } from './payloads/governance.js'
 import type { QueuedItem } from './status.js'
 
 /** The action after a failed request to a model. */
@@ -480,4 +480,6 @@ interface RequestSubject {
   readonly required?: readonly string[]
   /** The names of the variables that are missing; only for `variables`. */
   readonly missing?: readonly string[]
+  /** The login that the call waits for; only for a call of a server that wants one. */
+  readonly connect?: Connect
 }

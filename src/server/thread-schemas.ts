@@ -263,6 +263,10 @@ const call = z.object({
   toolName: z.string(),
   args: z.any().optional().openapi({ description: 'As the model wrote them.' }),
   form: z.any().optional().openapi({ description: 'The JSON schema of the `result` of the answer.' }),
+  connect: z.object({ server: z.string(), url: z.string(), state: z.string() }).optional().openapi({
+    description:
+      'The login that the call waits for: the user of the thread opens the `url`, and the `result` has the `code` and `state` (or `error`) that it gives back.',
+  }),
 })
 
 /** An approval that a person wanted remembered. */

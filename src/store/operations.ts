@@ -83,6 +83,20 @@ export async function findCatalogs(
   return rows.flatMap((row) => codec.fromRow(row).answer ?? [])
 }
 
+/** Replaces a list of a source, for the steps that follow. */
+export async function replaceCatalog(
+  tx: Writer,
+  { threadId, id, answer }: { readonly threadId: string; readonly id: string; readonly answer: unknown },
+): Promise<void> {
+  await tx
+    .updateTable('operations')
+    .set(codec.toRow({ answer }))
+    .where('thread_id', '=', threadId)
+    .where('id', '=', id)
+    .where('kind', '=', 'catalog')
+    .execute()
+}
+
 /** The newest activation that the workflow knows by this id (`activationId`). */
 export async function findActivation(
   db: Reader,

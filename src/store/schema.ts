@@ -3,7 +3,7 @@ import type { Micros } from '../protocol/time.js'
 import type { SessionColumns } from './threads/session-state.js'
 import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
 import type { BusySessionsTable, RateWindowsTable } from './limits/tables.js'
-import type { CommandsTable } from './threads/tables.js'
+import type { CommandsTable, LoginsTable } from './threads/tables.js'
 import type { WebhooksTable } from './webhooks/tables.js'
 
 /**
@@ -41,6 +41,7 @@ export interface Schema {
   readonly workers: WorkersTable
   readonly commands: CommandsTable
   readonly webhooks: WebhooksTable
+  readonly logins: LoginsTable
   readonly commits: CommitsTable
 }
 

@@ -16,7 +16,7 @@ export interface StoreOptions {
    */
   readonly blobs?: string
   /**
-   * 32 bytes as base64 or hex, for secret variables; several, separated by commas: the first seals, all open.
+   * 32 bytes as base64 or hex, for secret variables and logins; several, separated by commas: the first seals, all open.
    * @default EVERTHREAD_SECRET_KEY
    */
   readonly secretKey?: string

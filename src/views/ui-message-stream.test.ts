@@ -118,6 +118,11 @@ test('U4 the output of a call that waits, or whose run ends, is taken back', () 
     input('c1', { a: 1 }),
     { type: 'data-request' },
   ])
+  const connect = { server: 'tracker', url: 'https://login.example.com/', state: 's' }
+  const login = { ...asked, payload: { ...asked.payload, connect } }
+  expect(chunksOf(...running, login).at(-1)).toMatchObject({
+    data: { kind: 'call', status: 'open', connect },
+  })
   const cancelled = { type: 'run.cancelled', payload: { reason: 'stopped' } }
   expect(chunksOf(...running, cancelled).slice(from)).toMatchObject([
     ...[input('c1', { a: 1 }), { type: 'finish-step' }, { type: 'abort' }, { type: 'finish' }],

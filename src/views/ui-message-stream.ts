@@ -345,6 +345,7 @@ function requestOf(event: ThreadFact<'action.required' | 'action.resolved'>): UI
     toolName: isOpen ? payload.toolName : null,
     ...(toolCallId !== undefined && { toolCallId }),
     ...(isOpen && payload.missing !== undefined && { missing: payload.missing }),
+    ...(isOpen && payload.connect !== undefined && { connect: payload.connect }),
   }
   return { type: 'data-request', id, data, transient: true }
 }

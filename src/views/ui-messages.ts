@@ -4,6 +4,7 @@
  * Owns: the shapes, which are those of `UIMessage` and `UIMessageChunk` of `ai` 7, and the fold of chunks into messages, which is that of
  * its `useChat`. Does not own: which chunks an event makes (`ui-message-stream.ts`). It loads nothing: types are structural.
  */
+import type { Connect } from '../protocol/payloads/governance.js'
 import type { ToolProgress } from '../protocol/payloads/live-text.js'
 import type { JsonValue } from '../protocol/values.js'
 
@@ -179,6 +180,8 @@ interface UIRequest {
     readonly toolCallId?: string
     /** The names of missing variables. */
     readonly missing?: readonly string[]
+    /** The login that the call waits for. */
+    readonly connect?: Connect
   }
   readonly transient: true
 }

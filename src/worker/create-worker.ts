@@ -23,7 +23,7 @@ import {
   threadWorkerOptions,
 } from './worker-options.js'
 import type { CreateWorkerOptions, ThreadWorker } from './worker-options.js'
-import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
+import { checkLoginKey, warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle } from './workflow-bundle.js'
 import { isPostgres } from '../store/postgres/postgres-place.js'
 
@@ -69,6 +69,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   warnOfRules(registry, permissions)
   const store = await shareStore(location)
   try {
+    checkLoginKey(registry, store.secrets)
     warnOfMissingKey(registry, { secrets: store.secrets, env: values })
     await listWorkerAgents({ registry, store, env: values, ...judging })
     const target = temporal.connection === undefined ? await connectToTemporal() : null

@@ -21,7 +21,7 @@ import {
   threadWorkerOptions,
 } from './worker-options.js'
 import type { ThreadOptions, ThreadWorker } from './worker-options.js'
-import { warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
+import { checkLoginKey, warnOfMissingKey, warnOfRegistry, warnOfRules } from './worker-warnings.js'
 import { bundleThreads, checkWorkflowBundle, workflowBundleOptions } from './workflow-bundle.js'
 
 /**
@@ -113,6 +113,7 @@ function createThreadWorker({
       warnOfRules(registry, judged.permissions)
       const store = await shareStore(location)
       try {
+        checkLoginKey(registry, store.secrets)
         warnOfMissingKey(registry, { secrets: store.secrets, env: values })
         await listWorkerAgents({ registry, store, env: values, ...judged })
         opened = store

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { build, desk, done, research } from '../../test/support/loose-registry.js'
+import { agent } from '../definitions/short-form/agent.js'
+import { registry } from '../definitions/registry.js'
+import type { ToolSource } from '../definitions/tool-source.js'
+import { scriptedModel } from '../model/scripted-model.js'
 import { redactKnownSecrets } from '../store/known-secrets.js'
-import { noteSecretsOfEnv, ruleWarnings, secretKeyWarning } from './worker-warnings.js'
+import { checkLoginKey, noteSecretsOfEnv, ruleWarnings, secretKeyWarning } from './worker-warnings.js'
 
 const secret = { name: 'SHOP_KEY', type: 'secret', required: true, description: 'Of the shop' }
 const tools = { done: { ...done, variables: [secret] } }
@@ -19,6 +23,22 @@ test('a worker that has a key, or needs none, is told nothing', () => {
   expect(secretKeyWarning(build({ tools }), { secrets: { keyIds: ['k'] }, env: {} })).toBeNull()
   expect(secretKeyWarning(build({ tools }), { secrets: without, env: { SHOP_KEY: 's' } })).toBeNull()
   expect(secretKeyWarning(build({}), { secrets: without, env: {} })).toBeNull()
+})
+
+test('a worker without a key does not start with logins to keep', () => {
+  const source = {
+    name: 'tracker',
+    list: () => Promise.resolve([]),
+    call: () => ({ status: 'success' }),
+  } as const
+  const clerk = (tracker: ToolSource) =>
+    registry({
+      agents: [agent({ name: 'clerk', model: scriptedModel([]), instructions: 'x', tools: { tracker } })],
+    })
+  const keeps = clerk({ ...source, keepsLogins: true })
+  expect(() => checkLoginKey(keeps, without)).toThrow('seals the logins of people at tracker, got none')
+  expect(() => checkLoginKey(keeps, { keyIds: ['k'] })).not.toThrow()
+  expect(() => checkLoginKey(clerk(source), without)).not.toThrow()
 })
 
 test('T5: values of a worker are known secrets unless they are declared as text', () => {

@@ -1,5 +1,7 @@
+import { ConfigError } from '../protocol/errors.js'
 import { suggestName } from '../protocol/values.js'
 import type { VariableDefinition } from '../definitions/agent.js'
+import { sourcesOf } from '../definitions/known-definitions.js'
 import type { Registry } from '../definitions/known-definitions.js'
 import { listScopedVariables } from '../definitions/prompt.js'
 import type { PromptDefinition } from '../definitions/prompt.js'
@@ -44,6 +46,16 @@ export function ruleWarnings(registry: Registry, permissions: Permissions = {}):
 export function warnOfMissingKey(registry: Registry, given: Parameters<typeof secretKeyWarning>[1]): void {
   const warning = secretKeyWarning(registry, given)
   if (warning !== null) Runtime.instance().logger.warn(warning)
+}
+
+/** @throws ConfigError if sources of tools keep logins, and the worker has no key that seals them */
+export function checkLoginKey(registry: Registry, { keyIds }: Pick<SecretBox, 'keyIds'>): void {
+  const names = sourcesOf(registry).flatMap(({ name, keepsLogins }) => (keepsLogins === true ? [name] : []))
+  if (names.length === 0 || keyIds.length > 0) return
+  throw new ConfigError([
+    `Expected EVERTHREAD_SECRET_KEY or store.secretKey, which seals the logins of people at ${names.join(', ')}, got none: ` +
+      'set 32 bytes as base64 or hex, the same for all workers and clients, or give oauth.logins.',
+  ])
 }
 
 interface Given {

@@ -179,7 +179,7 @@ const COMMANDS: readonly Control[] = [
 ]
 
 /** Repairs, removals and subscriptions by operators, and calls of tool workers, who are a part of the runtime. */
-const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls', 'webhooks']
+const OF_OTHERS = ['deleteThread', 'reopen', 'sweep', 'remoteCalls', 'webhooks', 'logins']
 /** They write rows of a thread of their own. */
 const FORKS = ['fork', 'regenerate']
 /** Without a call. */
@@ -271,7 +271,7 @@ const TABLES = {
     boundaries: true,
   },
   ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
-  ...{ owner_budgets: true, spending: true, webhooks: true, charges: true, commands: true },
+  ...{ owner_budgets: true, spending: true, webhooks: true, charges: true, commands: true, logins: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

@@ -31,6 +31,7 @@ export const PAGES: readonly string[] = [
       'limits',
       'long-conversations',
       'mcp',
+      'mcp-logins',
       'mcp-server',
       'models',
       'other-languages',

@@ -19,6 +19,23 @@ const OF_2025 = {
   '2025-06-18': ['initialize', 'tools_call'],
 } as const
 
+/** Logins are the same in all versions that have them: these run for the newest, and some of them for the others. */
+const LOGINS = [
+  ...['metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'metadata-issuer-mismatch'],
+  ...['basic-cimd', 'pre-registration', 'resource-mismatch', 'authorization-server-migration'],
+  ...['scope-from-www-authenticate', 'scope-from-scopes-supported', 'scope-omitted-when-undefined'],
+  ...['scope-step-up', 'scope-retry-limit', 'offline-access-scope', 'offline-access-not-supported'],
+  ...['token-endpoint-auth-basic', 'token-endpoint-auth-post', 'token-endpoint-auth-none'],
+  ...['iss-supported', 'iss-not-advertised', 'iss-supported-missing', 'iss-wrong-issuer', 'iss-unexpected'],
+  'iss-normalized',
+].map((name) => `auth/${name}`)
+const LOGINS_OF_2025 = ['metadata-default', 'scope-step-up', 'token-endpoint-auth-basic'].map(
+  (name) => `auth/${name}`,
+)
+const LOGINS_BEFORE = ['metadata-backcompat', 'endpoint-fallback'].map(
+  (name) => `auth/2025-03-26-oauth-${name}`,
+)
+
 interface Suite {
   /** Below `node_modules`. */
   readonly folder: string
@@ -35,20 +52,33 @@ const SUITES: readonly Suite[] = [
       '2026-07-28': [
         ...['tools_call', 'request-metadata', 'sep-2322-client-request-state', 'http-standard-headers'],
         ...['http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref'],
-        'json-schema-2020-12-preservation',
+        ...['json-schema-2020-12-preservation', ...LOGINS],
       ],
-      '2025-11-25': [...OF_2025['2025-11-25'], 'json-schema-2020-12-preservation'],
+      '2025-11-25': [...[...OF_2025['2025-11-25'], 'json-schema-2020-12-preservation', ...LOGINS_OF_2025]],
+      '2025-06-18': [...OF_2025['2025-06-18'], 'auth/token-endpoint-auth-post'],
+      '2025-03-26': LOGINS_BEFORE,
+      extension: [],
     },
   },
   {
     folder: 'mcp-conformance-2025',
-    apply: { ...OF_2025, '2025-03-26': [], draft: [], extension: [] },
+    apply: {
+      ...OF_2025,
+      '2025-11-25': [...OF_2025['2025-11-25'], ...LOGINS_OF_2025],
+      ...{ '2025-03-26': LOGINS_BEFORE, draft: [], extension: [] },
+    },
   },
 ]
 
 /** Why a scenario does not apply. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^auth\//, 'tokens are given: this client runs no login'],
+  [/^auth\/(client-credentials|wif-jwt)/, 'no person logs in: `tokens` gives what a service has'],
+  [
+    /^auth\/(enterprise|cross-app)/,
+    'no person logs in: `tokens` gives what an identity provider of the company has',
+  ],
+  [/^auth\/dpop/, 'tokens are not bound to a key'],
+  [new RegExp(`^(${LOGINS.join('|')})$`), 'the same login runs for 2026-07-28'],
   [/^elicitation-sep1034-/, 'a question on the connection of a call is declined'],
   [/^sep-2640-/, 'skills are not used'],
 ]
@@ -86,8 +116,9 @@ async function checksOf({ suite, scenario, version }: Case): Promise<readonly Ch
     cwd: ROOT,
     maxBuffer: 2 ** 26,
   })
-  const [made = ''] = await readdir(folder)
-  const checks = JSON.parse(await readFile(join(folder, made, 'checks.json'), 'utf8')) as readonly Check[]
+  // A name with a slash is a folder more.
+  const made = (await readdir(folder, { recursive: true })).find((path) => path.endsWith('checks.json')) ?? ''
+  const checks = JSON.parse(await readFile(join(folder, made), 'utf8')) as readonly Check[]
   await rm(folder, { recursive: true })
   return checks
 }

@@ -55,11 +55,18 @@ export async function resumeOf(
     args,
     resume,
     answer,
-  }: { readonly args: JsonObject; readonly resume: object; readonly answer: ToolResult | null },
+    user = null,
+  }: {
+    readonly args: JsonObject
+    readonly resume: object
+    readonly answer: ToolResult | null
+    readonly user?: string | null
+  },
 ): Promise<unknown> {
   const tool: SourceTool = { name, description: name, inputSchema: { type: 'object' } }
   const call = { id: 'call_1_1_0', attempt: 1, idempotencyKey: 'mcp:call_1_1_0', signal }
-  return source.resume?.({ ...USER, ...REPORTS, ...call, tool, args, answer, resume: resume as JsonObject })
+  const given = { tool, args, answer, resume: resume as JsonObject }
+  return source.resume?.({ ...USER, ...REPORTS, ...call, ...given, user })
 }
 
 /** An HTTP server of a test, whose URL is known. */

@@ -61,10 +61,13 @@ export function pressStop(page: Page): Promise<void> {
   return page.getByRole('button', { name: 'Stop' }).press('Enter')
 }
 
-export async function openPlace(): Promise<Place> {
-  const fixture = await createFixture({ desk: 'page' })
-  let worker = await fixture.startWorker()
+/** `options`: of another desk than that of the page. */
+export async function openPlace(options: Parameters<typeof createFixture>[0] = {}): Promise<Place> {
   const port = await freePort()
+  const fixture = await createFixture({
+    ...{ desk: 'page', mcpRedirectUrl: `http://127.0.0.1:${port}/`, ...options },
+  })
+  let worker = await fixture.startWorker()
   const browser = await launchChromium()
   const contexts: BrowserContext[] = []
   let server: ThreadServer | undefined

@@ -7,6 +7,7 @@ import { eventConformance } from './conformance/events.js'
 import { fileConformance } from './conformance/files.js'
 import { folderConformance } from './conformance/folders.js'
 import { forkConformance } from './conformance/forks.js'
+import { loginConformance } from './conformance/logins.js'
 import { messageIdConformance } from './conformance/message-ids.js'
 import { messageListConformance } from './conformance/message-lists.js'
 import { messageConformance } from './conformance/messages.js'
@@ -57,6 +58,7 @@ export function storeConformance(open: () => Promise<Store>, { sideBySide }: Con
   describe('operations and tool calls', () => operationConformance(withStore))
   describe('runs and children', () => runConformance(withStore))
   describe('what threads have used', () => usageConformance(withStore))
+  describe('logins', () => loginConformance(withStore))
   describe('rules of accounts, users and runs', () => permissionConformance(withStore))
   describe('budgets', () => budgetConformance(withStore))
   describe('limits of accounts', () => rateWindowConformance(withStore))

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ClientContext } from '../../src/client/client-context.js'
 import { claimCall } from '../../src/client/remote-calls.js'
 import { ConfigError } from '../../src/protocol/errors.js'
+import { findLogin, putLogin } from '../../src/store/calls/logins.js'
 import { closeOpenCalls } from '../../src/store/calls/open-calls.js'
 import {
   findRemoteCall,
@@ -100,6 +101,19 @@ test('a rotation seals all with the first key, and the other can go', async () =
   expect(await rotateSecrets(both)).toBe(0)
   expect(await read(await openWith(second), 'S449')).toBe('v449')
   expect((await refusal(openWith(first))).message).toContain('to hold the key')
+})
+
+test('a rotation seals logins, and their version stays', async () => {
+  const old = await openWith(first)
+  const place = { account: null, user: 'mia', source: 'tracker' }
+  await old.write((tx) => putLogin(tx, old.secrets, { place, text: 'tokens', version: null }))
+  const before = await old.read((db) => findLogin(db, old.secrets, place))
+  const both = await openWith(`${second}, ${first}`)
+  expect((await refusal(openWith(second))).message).toContain('to hold the key')
+  expect(await rotateSecrets(both)).toBe(1)
+  expect(await rotateSecrets(both)).toBe(0)
+  const { secrets, read: from } = await openWith(second)
+  expect(await from((db) => findLogin(db, secrets, place))).toEqual(before)
 })
 
 test('a rotation seals what remote calls under way have sealed', async () => {

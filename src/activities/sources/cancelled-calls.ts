@@ -15,6 +15,7 @@ import { readSourceUser } from '../thread-row.js'
 import { log } from '../temporal-activity.js'
 import { errorFields, readThrown } from '../thrown.js'
 import { runBounded } from '../tool/bounded.js'
+import { withLoginAt } from './kept-logins.js'
 
 /** Milliseconds: the end of the run waits for it, but its rows are there already. */
 const CANCEL_TIME = 5_000
@@ -39,7 +40,11 @@ export async function cancelWaitingCalls(
     cut.map(async (operation) => {
       const next = continuationOf(operation)
       const source = sources.find(({ name }) => name === next?.source)
-      if (next !== null && source !== undefined) await cancelOne(source, { ...user, resume: next.resume })
+      if (next === null || source === undefined) return
+      await cancelOne(source, {
+        ...withLoginAt(dependencies.store, user, source.name),
+        resume: next.resume,
+      })
     }),
   )
 }

@@ -16,6 +16,7 @@ import { findRequest, insertRequest } from '../../store/calls/requests.js'
 import { appendEvents } from '../../store/events.js'
 import type { OperationRecord } from '../../store/operations.js'
 import type { Store, Writer } from '../../store/store.js'
+import { withoutUndefined } from '../../protocol/values.js'
 import { WORKFLOW_REQUEST } from '../../protocol/payloads/tool-workflow.js'
 import { commit, continuationOf, suspend } from '../operation.js'
 import type { Continuation } from '../operation.js'
@@ -25,7 +26,7 @@ import type { CallPending } from '../tool/tool-values.js'
 import { readOutcome } from '../workflow-tools/outcome.js'
 
 /** A part of a call that goes on, with what it waited for. */
-interface ResumedPart extends Pick<Continuation, 'number' | 'resume'> {
+interface ResumedPart extends Pick<Continuation, 'number' | 'resume' | 'repeatable'> {
   /** Null: a time has come. */
   readonly given: ToolResult | null
 }
@@ -54,13 +55,14 @@ export async function readResumed(
 ): Promise<ResumedPart | null> {
   const next = continuationOf(operation)
   if (next === null) return null
-  const { number, resume, answer } = next
-  if (answer.type === 'wait') return { number, resume, given: null }
+  const { answer } = next
+  const part = withoutUndefined({ number: next.number, resume: next.resume, repeatable: next.repeatable })
+  if (answer.type === 'wait') return { ...part, given: null }
   const request = await store.read((db) => findRequest(db, threadId, answer.requestId))
   // Checked by `respond`; a bare update from Temporal's command line has no answer.
   const given = (request?.answer ?? null) as ToolResult | null
   const nothing: ToolResult = { status: 'error', error: 'The call was answered without a result.' }
-  return { number, resume, given: given ?? nothing }
+  return { ...part, given: given ?? nothing }
 }
 
 /** Why a call cannot go on as its source wants, for the model; null: it can. */
@@ -98,9 +100,13 @@ export function suspendCall(
   const number = numberOf(call)
   return commit(store, operation, async (tx): Promise<PendingAnswer | WaitAnswer> => {
     const answer = await answerTo(tx, { call, pending, number })
-    const { resume, source = null } = pending
+    const { resume, source = null, repeatable } = pending
     const asks = answer.type === 'pending' && pending.waitsFor === undefined
-    await suspend(tx, operation, { number, resume, asked: askedOf(call) + (asks ? 1 : 0), source, answer })
+    const asked = askedOf(call) + (asks ? 1 : 0)
+    await suspend(tx, operation, {
+      ...{ number, resume, asked, source, answer },
+      ...(repeatable !== undefined && { repeatable }),
+    })
     await storeInPlace(tx, call.inPlace, row)
     if (asks) await ask(tx, call, { answer, pending })
     return answer
@@ -142,7 +148,7 @@ async function ask(
   { input, row, now, scope }: HeldCall,
   {
     answer: { requestId },
-    pending: { form },
+    pending: { form, connect },
   }: { readonly answer: PendingAnswer; readonly pending: CallPending },
 ): Promise<void> {
   const { threadId, callId } = input
@@ -151,7 +157,7 @@ async function ask(
     thread_id: threadId,
     id: requestId,
     ...question,
-    detail: form === undefined ? null : { form },
+    detail: form === undefined ? null : { form, ...(connect !== undefined && { connect: { ...connect } }) },
   })
   const asked = fact('action.required', { requestId, kind: 'call', toolName: row.name }, scope)
   await appendEvents(tx, { threadId, events: [asked], now })

@@ -4,8 +4,8 @@
  * Owns: when a source is asked, the row in which a run keeps its list, and a listed tool as a function that can be called.
  * Does not own: what may be offered (`definitions/plan/source-tools.ts`), and the path of a call, which is that of any function
  * (`tool/function-call.ts`).
- * Invariants: a source is asked once for a run, so all steps of the run and all attempts of its calls have the same tools; a source that
- * does not answer delays a run by at most `LIST_TIME`, and fails nothing; a prompt without sources reads and writes nothing.
+ * Invariants: a source is asked once for a run, and again only behind a call that has changed its list, so the steps of the run between
+ * such calls and all attempts of a call have the same tools; a source that does not answer delays a run by at most `LIST_TIME`, and fails nothing; a prompt without sources reads and writes nothing.
  */
 import { contentOfSourceTool, offerSourceTools, readCatalog } from '../../definitions/plan/source-tools.js'
 import type { OfferedSourceTool, SourceCatalog } from '../../definitions/plan/source-tools.js'
@@ -15,18 +15,21 @@ import type { ToolAnswer } from '../../definitions/tool-result.js'
 import type { ToolDefinition } from '../../definitions/tool.js'
 import type { CallInput } from '../../protocol/activities.js'
 import { fact } from '../../protocol/facts.js'
+import type { Fact } from '../../protocol/facts.js'
 import { catalogOperationId } from '../../protocol/ids.js'
 import { LIMITS } from '../../protocol/limits.js'
+import { isObject } from '../../protocol/values.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { recordError } from '../../store/errors.js'
 import { appendEvents } from '../../store/events.js'
-import { findCatalogs } from '../../store/operations.js'
+import { findCatalogs, replaceCatalog } from '../../store/operations.js'
 import { currentSignal } from '../activity.js'
 import type { ActivityDependencies } from '../activity.js'
 import { record } from '../operation.js'
 import { waitForDefinition } from '../plan-content.js'
 import { readSourceUser } from '../thread-row.js'
 import type { readResumed } from './continuation.js'
+import { withLoginAt } from './kept-logins.js'
 import { microseconds, stepScope } from '../scope.js'
 import { log } from '../temporal-activity.js'
 import { readThrown } from '../thrown.js'
@@ -76,7 +79,8 @@ export async function findSourceTool(
   if (toolSources.length === 0) return null
   const kept = await readCatalogs(dependencies, place, toolSources)
   const { offered } = offerSourceTools(prompt, inOrder(prompt, kept))
-  const found = offered.find(({ tool }) => tool.name === name)
+  const found =
+    offered.find(({ tool }) => tool.name === name) ?? findOver([...kept.values()], { name, resumed })
   if (found === undefined) return null
   const source = sourceOf(dependencies, prompt.name, found.source)
   if (source === undefined) {
@@ -84,9 +88,18 @@ export async function findSourceTool(
     return null
   }
   return {
-    tool: await definitionOf(dependencies, place, { source, tool: found.tool, resumed }),
+    tool: await definitionOf(dependencies, place, { source, tool: found.tool, resumed, prompt, kept }),
     timeout: timeoutOf(found),
   }
+}
+
+/** A tool that is offered no more since a part of this call has changed the list. */
+function findOver(
+  kept: readonly SourceCatalog[],
+  { name, resumed }: Required<Pick<SoughtTool, 'name' | 'resumed'>>,
+): OfferedSourceTool | undefined {
+  const over = kept.flatMap(({ source, over: tools = [] }) => tools.map((tool) => ({ source, tool })))
+  return resumed === null ? undefined : over.find(({ tool }) => tool.name === name)
 }
 
 function timeoutOf({ tool: { timeout = LIMITS.toolTimeout } }: Pick<OfferedSourceTool, 'tool'>): number {
@@ -129,7 +142,9 @@ async function askSources(
 ): Promise<readonly SourceCatalog[]> {
   const user = await readSourceUser(dependencies.store, place)
   const asked = await Promise.all(
-    missing.map(async (name) => askSource(sourceOf(dependencies, prompt.name, name), name, user)),
+    missing.map(async (name) =>
+      askSource(sourceOf(dependencies, prompt.name, name), name, withLoginAt(dependencies.store, user, name)),
+    ),
   )
   // Behind a stop no list is kept that the stop has cut short.
   if (currentSignal().aborted) return asked.map(({ catalog }) => catalog)
@@ -193,9 +208,7 @@ async function storeCatalogs(
 ): Promise<void> {
   const { threadId, run, step } = place
   const now = microseconds(place)
-  const events = told.map((message) =>
-    fact('runtime.warning', { code: 'tools_left_out', message }, stepScope(place)),
-  )
+  const events = warningsOf(place, told)
   await store.write(async (tx) => {
     for (const { catalog, thrown } of asked) {
       const id = catalogOperationId(run, catalog.source)
@@ -224,6 +237,12 @@ async function storeCatalogs(
       })
 }
 
+function warningsOf(place: Place, messages: readonly string[]): readonly Fact[] {
+  return messages.map((message) =>
+    fact('runtime.warning', { code: 'tools_left_out', message }, stepScope(place)),
+  )
+}
+
 /** The source checks arguments by its own schema: a hostile pattern in it must not occupy this process. */
 const AS_THEY_ARE = (value: unknown) => ({ success: true, value })
 
@@ -231,17 +250,21 @@ interface Defining {
   readonly source: ToolSource
   readonly tool: SourceTool
   readonly resumed: ResumedPart
+  readonly prompt: NamedPrompt
+  readonly kept: ReadonlyMap<string, SourceCatalog>
 }
 
 async function definitionOf(
   dependencies: ActivityDependencies,
   place: Place,
-  { source, tool, resumed }: Defining,
+  { source, tool, resumed, prompt, kept }: Defining,
 ): Promise<ToolDefinition> {
-  const user = await readSourceUser(dependencies.store, place)
+  const { store } = dependencies
+  const user = withLoginAt(store, await readSourceUser(store, place), source.name)
   const { description, inputSchema, capabilities, readOnly, destructive, needsApproval } = tool
-  // Behind a timer nothing is sent that a person has said.
-  const idempotent = resumed !== null && resumed.given === null ? true : tool.idempotent
+  // Behind a timer nothing is sent that a person has said, unless the part before has said otherwise.
+  const mayRepeat = resumed !== null && (resumed.repeatable ?? resumed.given === null)
+  const idempotent = mayRepeat ? true : tool.idempotent
   return {
     ...{ description, args: { _type: undefined, jsonSchema: inputSchema, validate: AS_THEY_ARE } },
     ...(capabilities !== undefined && { capabilities }),
@@ -253,11 +276,49 @@ async function definitionOf(
       const signal = state.execution?.abortSignal ?? currentSignal()
       // What a model has written is an object of JSON.
       const call = { ...user, ...made, tool, args: args as JsonObject, signal }
-      if (resumed === null) return markContinued(await source.call(call), source.name) as ToolAnswer
-      if (source.resume === undefined)
-        throw new Error(`The source "${source.name}" has no way to go on with a call.`)
-      const given = { resume: resumed.resume, answer: resumed.given }
-      return markContinued(await source.resume({ ...call, ...given }), source.name) as ToolAnswer
+      const answer = await answerOf(source, call, resumed)
+      if (tool.changesList === true && isSuccess(answer))
+        await listAgain(dependencies, place, { source, tool, user, prompt, kept })
+      return markContinued(answer, source.name) as ToolAnswer
     },
   }
+}
+
+type SourceCall = Parameters<ToolSource['call']>[0]
+
+async function answerOf(source: ToolSource, call: SourceCall, resumed: ResumedPart): Promise<unknown> {
+  if (resumed === null) return source.call(call)
+  if (source.resume === undefined)
+    throw new Error(`The source "${source.name}" has no way to go on with a call.`)
+  return source.resume({ ...call, resume: resumed.resume, answer: resumed.given })
+}
+
+function isSuccess(answer: unknown): boolean {
+  return isObject(answer) && answer['status'] === 'success'
+}
+
+interface ListingAgain extends Pick<Defining, 'source' | 'tool' | 'prompt' | 'kept'> {
+  readonly user: SourceUser
+}
+
+/**
+ * Asks a source again, whose list a call has changed: the steps that follow offer what it has now, with one request that begins
+ * otherwise. Where it cannot be asked, the run keeps the list that it has.
+ */
+async function listAgain(
+  dependencies: ActivityDependencies,
+  place: Place,
+  { source, tool, user, prompt, kept }: ListingAgain,
+): Promise<void> {
+  const { catalog, thrown } = await askSource(source, source.name, user)
+  if (thrown !== null || currentSignal().aborted) return
+  const over = [...(kept.get(source.name)?.over ?? []), tool]
+  const { problems } = offerSourceTools(prompt, inOrder(prompt, new Map([...kept, [source.name, catalog]])))
+  const events = warningsOf(place, [...catalog.problems, ...problems])
+  const { threadId, run } = place
+  const id = catalogOperationId(run, source.name)
+  await dependencies.store.write(async (tx) => {
+    await replaceCatalog(tx, { threadId, id, answer: { ...catalog, over } })
+    if (events.length > 0) await appendEvents(tx, { threadId, events, now: microseconds(place) })
+  })
 }

@@ -4,6 +4,7 @@ import type { ActionKind, BudgetFact } from '../../protocol/event-codes.js'
 import { isRestricted } from '../../policy/approval.js'
 import {
   approvalDetailOf,
+  connectOfRequest,
   failureOfRequest,
   formOfRequest,
   takesArguments,
@@ -16,6 +17,7 @@ import type { BudgetDetail } from '../../policy/budget-request.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { RequestNotFoundError } from '../../protocol/errors.js'
 import type { PermissionDecision } from '../../policy/judge.js'
+import type { Connect } from '../../protocol/payloads/governance.js'
 import type { ToolFailure } from '../../protocol/payloads/tool-failure.js'
 import { withoutUndefined } from '../../protocol/values.js'
 import type { JsonValue } from '../../protocol/values.js'
@@ -39,6 +41,8 @@ export type PendingRequest =
       readonly args?: JsonValue
       /** The JSON schema of the `result` that the tool asks for. @default any */
       readonly form?: JSONSchema7
+      /** The login that the call waits for: the user of the thread opens the address, and answers with what it gives back. */
+      readonly connect?: Connect
       /** The failure for which a person is asked, if the tool has failed. */
       readonly failure?: ToolFailure
       /** Microseconds since 1970. */
@@ -114,10 +118,12 @@ export function toPendingRequest(listed: ListedRequest): PendingRequest {
   if (budget !== null) return toBudgetRequest(request, budget)
   const form = formOfRequest(request)
   const failure = failureOfRequest(request)
+  const connect = connectOfRequest(request)
   if (kind === 'call')
     return {
       ...{ id, kind, toolName, ...parseArguments(args) },
       ...(form !== undefined && { form }),
+      ...(connect !== null && { connect }),
       ...(failure !== null && { failure }),
       requestedAt,
     }

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MessageRejectedError, NoWorkerError, RequestNotFoundError } from '../../protocol/errors.js'
+import {
+  ApprovalForbiddenError,
+  MessageRejectedError,
+  NoWorkerError,
+  RequestNotFoundError,
+} from '../../protocol/errors.js'
 import { fact } from '../../protocol/facts.js'
 import type { Fact } from '../../protocol/facts.js'
 import type { Caller } from '../../policy/approval.js'
 import { budgetDetailOf } from '../../policy/budget-request.js'
-import { approvalDetailOf, formProblem } from '../../policy/approval-detail.js'
+import { approvalDetailOf, connectOfRequest, formProblem } from '../../policy/approval-detail.js'
 import { UPDATES } from '../../protocol/messages.js'
 import type { Respond } from '../../protocol/messages.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
@@ -27,6 +32,7 @@ import type { SecretBox } from '../../store/secret-box.js'
 import type { Reader, Store, Writer } from '../../store/store.js'
 import { isOpen } from '../../store/threads/open-threads.js'
 import { findThread } from '../../store/threads/threads.js'
+import type { ThreadRecord } from '../../store/threads/threads.js'
 import { findVariables, openVariable } from '../../store/threads/variables.js'
 import { requireThread } from '../client-context.js'
 import type { ClientContext } from '../client-context.js'
@@ -189,6 +195,8 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
   // Checked before its files are written: a request that is not open stores no bytes either.
   const found = await store.read((db) => answerableRequest(db, { threadId, requestId, kind: given.kind }))
   const by = checkAnswerer(found, { caller, by: given.by })
+  if (connectOfRequest(found) !== null)
+    checkLoginOwner(found, { caller, thread: await store.read((db) => requireThread(db, threadId)) })
   const answer = by === undefined ? given : { ...given, by }
   const files = answer.kind === 'call' ? await storeBytes(store, answer.result.files) : []
   return store.write(async (tx) => {
@@ -196,6 +204,28 @@ async function writeAnswer(store: Store, answering: Answering): Promise<PendingR
     const decision = { ...(await toDecision(tx, answer, { request, files })), now: nowMicros() }
     if (!isUnasked(request) || !(await insertEarlyAnswer(tx, request, decision))) await decide(tx, decision)
     return { ...request, approved: decision.approved ?? null, answer: decision.answer ?? null }
+  })
+}
+
+interface LoginAnswerer {
+  readonly caller: Caller | undefined
+  readonly thread: Pick<ThreadRecord, 'account' | 'user_id'>
+}
+
+/**
+ * A login becomes that of the thread's user, so nobody else gives it: another one's would let the thread work in their name. A thread
+ * without a user has the login of all who reach it.
+ * @throws ApprovalForbiddenError
+ */
+function checkLoginOwner(
+  { thread_id: threadId, id }: PendingRecord,
+  { caller, thread: { account, user_id: user } }: LoginAnswerer,
+): void {
+  if (user === null || (caller?.user === user && caller.account === account)) return
+  const got = caller === undefined ? 'an answer without `{ caller }`' : 'somebody else'
+  throw new ApprovalForbiddenError(threadId, id, {
+    expected: 'the user of the thread, whose login it is',
+    got,
   })
 }
 

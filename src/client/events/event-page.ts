@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { connectOfRequest } from '../../policy/approval-detail.js'
 import { redactFields } from '../../policy/redact-fields.js'
 import { ThreadNotFoundError } from '../../protocol/errors.js'
 import { SCHEMA_VERSION } from '../../protocol/events.js'
@@ -295,10 +296,12 @@ async function joinRequest(
   event: StoredEvent,
 ): Promise<JoinedPayloads['action.required']> {
   const request = await requestOf(db, threadId, event)
+  const connect = request === null ? null : connectOfRequest(request)
   return {
     toolName: request?.tool_name ?? null,
     ...(await argumentsOf(db, threadId, request?.call_id)),
     ...(request?.kind === 'variables' && variablesOf(request.detail ?? {})),
+    ...(connect !== null && { connect }),
   }
 }
 

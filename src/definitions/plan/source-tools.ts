@@ -20,6 +20,8 @@ export interface SourceCatalog {
   readonly tools: readonly SourceTool[]
   /** What was left out, and why; why nothing is there. */
   readonly problems: readonly string[]
+  /** What was offered before the list has changed: calls of it may still run. */
+  readonly over?: readonly SourceTool[]
 }
 
 /** A tool that a prompt offers, and the source that has it. */

@@ -1745,6 +1745,14 @@ export type PendingRequest = {
      * The JSON schema of the `result` of the answer.
      */
     form?: unknown;
+    /**
+     * The login that the call waits for: the user of the thread opens the `url`, and the `result` has the `code` and `state` (or `error`) that it gives back.
+     */
+    connect?: {
+        server: string;
+        url: string;
+        state: string;
+    };
 } | {
     id: string;
     /**
@@ -2672,6 +2680,14 @@ export type ThreadRequest = {
      * The JSON schema of the `result` of the answer.
      */
     form?: unknown;
+    /**
+     * The login that the call waits for: the user of the thread opens the `url`, and the `result` has the `code` and `state` (or `error`) that it gives back.
+     */
+    connect?: {
+        server: string;
+        url: string;
+        state: string;
+    };
     threadId: string;
 } | {
     id: string;

@@ -10,6 +10,7 @@ import { Action, Code, Problem } from '../parts/widgets.js'
 import { HttpError } from '../../http/index.js'
 import type { Answer } from '../../http/index.js'
 import { client } from '../session/api.js'
+import { loginHost } from '../session/login-return.js'
 import type { OpenRequest, OpenThread } from '../state/open-thread.js'
 import { ApprovalForm } from '../forms/approval-form.js'
 import { fieldsOf, parseJson, textsOf, valueOf } from '../forms/form-values.js'
@@ -65,7 +66,9 @@ function titleOf(request: OpenRequest): string {
     case 'budget':
       return `Raise the budget? ${request.limit} of the ${request.scope}`
     case 'call':
-      return `${request.toolName} waits for its result`
+      return request.connect === undefined
+        ? `${request.toolName} waits for its result`
+        : `Log in to ${request.connect.server}`
     case 'variables':
       return `${request.agent} needs variables`
   }
@@ -83,7 +86,11 @@ function Answering({ request, answer }: AnsweringProps): ComponentChildren {
     case 'budget':
       return <BudgetForm request={request} answer={answer} />
     case 'call':
-      return <ResultForm request={request} answer={answer} />
+      return request.connect === undefined ? (
+        <ResultForm request={request} answer={answer} />
+      ) : (
+        <ConnectForm request={request} connect={request.connect} answer={answer} />
+      )
     case 'variables':
       return <VariablesForm request={request} answer={answer} />
   }
@@ -146,6 +153,32 @@ function ResultForm({ request, answer }: Of<'call'>) {
       <div class="row">
         <Action kind="primary" run={give}>
           Give the result
+        </Action>
+      </div>
+    </>
+  )
+}
+
+type Connecting = Of<'call'> & { readonly connect: NonNullable<Of<'call'>['request']['connect']> }
+
+/** A login: the person opens the address in a tab of its own, and the page to which it leads back gives the answer. */
+function ConnectForm({ connect: { server, url }, request, answer }: Connecting) {
+  const host = loginHost(url)
+  if (host === null) return <Problem>Expected an address of https to log in at, got another.</Problem>
+  return (
+    <>
+      <p>
+        {request.toolName} goes on once you have logged in to {server}. You are asked for it by <b>{host}</b>.
+      </p>
+      <div class="row">
+        <a class="button primary" href={url} target="_blank" rel="noopener noreferrer">
+          Connect {server}
+        </a>
+        <Action
+          kind="danger"
+          run={() => answer({ result: { status: 'error', error: 'The person did not log in.' } })}
+        >
+          Not now
         </Action>
       </div>
     </>

@@ -145,3 +145,13 @@ export interface PolicyChange {
   /** Who gave it; null: they named nobody. Only for one that is given. */
   readonly by?: string | null
 }
+
+/** A login that a call waits for: the person opens the address, and what it gives back is the answer. */
+export interface Connect {
+  /** The name of the server that wants it. */
+  readonly server: string
+  /** Where the person logs in: https, or http of their own machine. */
+  readonly url: string
+  /** What the answer has to repeat; it is a part of the address, too. */
+  readonly state: string
+}

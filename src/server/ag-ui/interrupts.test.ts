@@ -5,6 +5,8 @@ import type { NewInput, RunInput } from './input.js'
 import { isInterrupt, resumeEntry, toAnswer, toInterrupt } from './interrupts.js'
 import { beginRun, joinRun } from './run.js'
 
+type PendingForm = Extract<PendingRequest, { readonly kind: 'call' }>['form']
+
 const budget: PendingRequest = {
   ...({
     id: 'b',
@@ -29,6 +31,17 @@ test('a request of a budget is a confirmation, and what its schema lacks is refu
   expect(toAnswer('budget', entry)).toEqual({ approved: true, raise: 2 })
   expect(() => toAnswer('budget', { ...entry, payload: { sudo: true } })).toThrow('got also sudo')
   expect(toAnswer('approval', { ...entry, status: 'cancelled' })).toMatchObject({ approved: false })
+})
+
+test('a login is an interrupt with its address', () => {
+  const connect = { server: 'tracker', url: 'https://login.example.com/authorize?state=s', state: 's' }
+  const form = { type: 'object', required: ['state'] } satisfies PendingForm
+  const login: PendingRequest = { id: 'c', kind: 'call', toolName: 'search', form, connect, requestedAt: 1 }
+  expect(toInterrupt(login)).toMatchObject({
+    ...{ id: 'c', reason: 'input_required', responseSchema: form },
+    ...{ message: '"search" waits until you have logged in to tracker.' },
+    metadata: { kind: 'connect', connect },
+  })
 })
 
 test('the messages of the person at the end are new, and what is not used has a name', () => {

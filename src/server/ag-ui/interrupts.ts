@@ -58,11 +58,15 @@ export function toInterrupt(request: PendingRequest): AgUiInterrupt {
       }
     }
     case 'call': {
-      const { toolName, args, form } = request
+      const { toolName, args, form, connect } = request
+      const message =
+        connect === undefined
+          ? `"${toolName}" asks for an answer.`
+          : `"${toolName}" waits until you have logged in to ${connect.server}.`
       return {
-        ...{ id, reason: 'input_required', toolCallId: id, message: `"${toolName}" asks for an answer.` },
+        ...{ id, reason: 'input_required', toolCallId: id, message },
         responseSchema: (form ?? {}) as JsonObject,
-        metadata: asJson({ kind: 'input', toolName, args }),
+        metadata: asJson({ kind: connect === undefined ? 'input' : 'connect', toolName, args, connect }),
       }
     }
     case 'variables': {

@@ -31,8 +31,12 @@ export function questionOf(request: PendingRequest): string {
       const { scope, limit, most, used } = request
       return `A budget is used up (${scope}: ${limit} of at most ${most}, used ${used}). May it be raised?`
     }
-    case 'call':
+    case 'call': {
+      const { connect } = request
+      if (connect !== undefined)
+        return `${request.toolName} waits until the person has logged in to ${connect.server}: ${connect.url}`
       return `${request.toolName} ${shorten(JSON.stringify(request.args ?? {}))} waits for its result.`
+    }
     case 'variables':
       return `${request.agent} needs values for: ${request.missing.join(', ')}.`
   }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { CreateIndexBuilder, CreateTableBuilder, Expression, Kysely } from 'kysely'
 import { BUDGET_TABLES } from '../budgets/tables.js'
+import { LOGINS } from '../threads/tables.js'
 import { WEBHOOK_COLUMNS, WEBHOOK_INDEXES } from '../webhooks/tables.js'
 
 /** The database as a migration sees it. */
@@ -373,6 +374,7 @@ const TABLES: Readonly<Record<string, Table>> = {
     key: ['thread_id', 'key'],
   },
   webhooks: { columns: WEBHOOK_COLUMNS, key: ['id'] },
+  logins: LOGINS,
   // A list by tag would otherwise read all threads.
   thread_tags: { columns: { tag: 'text', thread_id: 'text' }, key: ['tag', 'thread_id'] },
 }
@@ -464,6 +466,7 @@ function indexesOfContent(index: MakeIndex, kind: SchemaChanger['kind']) {
     index('boundaries_by_thread', 'boundaries', ['thread_id', 'side', 'id']),
     // Each start of a process checks whether it has the keys of all secrets.
     index('variables_sealed', 'variables', ['key_id']).where(of('key_id'), 'is not', null),
+    index('logins_by_key', 'logins', ['key_id']),
     index('files_by_folder', 'files', ['thread_id', 'folder', 'name']),
     // The sweep looks for blobs that no file names any more.
     index('files_by_blob', 'files', ['blob']),

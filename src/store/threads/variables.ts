@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { ConfigError } from '../../protocol/errors.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { JsonObject, JsonValue } from '../../protocol/values.js'
+import { rotateLogins, unknownLoginKey } from '../calls/logins.js'
 import { remoteKeyIds, rotateRemoteSecrets } from '../calls/remote-calls.js'
 import type { Schema } from '../schema.js'
 import type { SecretBox } from '../secret-box.js'
@@ -108,7 +109,11 @@ export async function assertSecretsOpen(store: Pick<Store, 'read'>, { keyIds }: 
     return (keyIds.length === 0 ? query : query.where('key_id', 'not in', keyIds)).limit(1).executeTakeFirst()
   })
   const others = [...(await store.read(remoteKeyIds)), ...(await store.read(webhookKeyIds))]
-  const missing = sealed?.key_id ?? others.find((keyId) => !keyIds.includes(keyId))
+  const missing =
+    sealed?.key_id ??
+    others.find((keyId) => !keyIds.includes(keyId)) ??
+    (await store.read((db) => unknownLoginKey(db, keyIds))) ??
+    undefined
   if (missing === undefined) return
   const came = keyIds.length === 0 ? 'no key' : `the keys ${keyIds.join(', ')}`
   throw new ConfigError([
@@ -126,7 +131,10 @@ const BATCH = 200
  */
 export async function rotateSecrets(store: Store): Promise<number> {
   return (
-    (await rotateVariables(store)) + (await rotateRemoteSecrets(store)) + (await rotateWebhookSecrets(store))
+    (await rotateVariables(store)) +
+    (await rotateRemoteSecrets(store)) +
+    (await rotateWebhookSecrets(store)) +
+    (await rotateLogins(store))
   )
 }
 

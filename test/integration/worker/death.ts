@@ -6,7 +6,7 @@ export interface Death {
   /** `child`: the operation is one of a child of the thread. */
   readonly of: 'thread' | 'child'
   readonly operation: string
-  readonly state: 'drained' | 'started' | 'finished'
+  readonly state: 'drained' | 'started' | 'waiting' | 'finished'
   readonly when: 'before its commit' | 'after its commit'
 }
 

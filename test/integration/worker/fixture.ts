@@ -54,6 +54,7 @@ interface Options extends Partial<
     | 'desk'
     | 'preload'
     | 'mcpUrl'
+    | 'mcpRedirectUrl'
     | 'runAhead'
     | 'ownActivities'
   >

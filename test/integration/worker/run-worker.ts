@@ -23,6 +23,8 @@ export interface WorkerPlace {
   readonly effects: string
   /** Of the MCP server of a test. */
   readonly mcpUrl?: string
+  /** It wants logins, and sends people back to this page. */
+  readonly mcpRedirectUrl?: string
   /** The workflow code, bundled once for all worker processes of a file. */
   readonly codePath: string
   /** Milliseconds that running activities get after SIGTERM. */
