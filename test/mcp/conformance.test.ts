@@ -65,7 +65,7 @@ const SUITES: readonly Suite[] = [
     apply: {
       ...OF_2025,
       '2025-11-25': [...OF_2025['2025-11-25'], ...LOGINS_OF_2025],
-      ...{ '2025-03-26': LOGINS_BEFORE, draft: [], extension: [] },
+      ...{ '2025-03-26': ['auth/2025-03-26-oauth-endpoint-fallback'], draft: [], extension: [] },
     },
   },
 ]
@@ -76,6 +76,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [
     /^auth\/(enterprise|cross-app)/,
     'no person logs in: `tokens` gives what an identity provider of the company has',
+  ],
+  [
+    /metadata-backcompat$/,
+    'the metadata of that suite name another issuer than the one that was asked, which is refused',
   ],
   [/^auth\/dpop/, 'tokens are not bound to a key'],
   [new RegExp(`^(${LOGINS.join('|')})$`), 'the same login runs for 2026-07-28'],
