@@ -25,7 +25,7 @@ if (freeBytes('/dev/shm') > 4 * 1024 ** 3) process.env['TMPDIR'] ??= '/dev/shm'
 const INTEGRATION = ['test/{integration,chaos,hostile}/**/*.test.ts']
 /** What has hundreds of threads, or kills workers in calls whose rows are those of other crash tests, runs on the second store when it is asked for. */
 const LONG = [
-  'test/integration/{workflow-tool,mcp-task,mcp}-crash.test.ts',
+  'test/integration/{workflow-tool,mcp,mcp-task,mcp-login}-crash.test.ts',
   'test/integration/{queue,long-turn}.test.ts',
   'test/hostile/**',
   'test/integration/subagent-{tree,crowds}.test.ts',
