@@ -33,8 +33,10 @@ const LONG = [
   'test/integration/rolling-deploy.test.ts',
 ]
 
-/** And these on the first one: their transactions are harder for the second, and workflow tests run several steps in an activity here. */
-const LONG_ON_SQLITE = ['test/integration/{run-ahead,worker-lease}.test.ts']
+/** And these on the first one: their transactions are harder for the second, and here chaos kills workers at any point. */
+const LONG_ON_SQLITE = [
+  'test/integration/{run-ahead,worker-lease,crash-model,crash-tool,crash-child}.test.ts',
+]
 
 /** 0 where there is no such folder. */
 function freeBytes(folder: string): number {
@@ -46,6 +48,13 @@ function freeBytes(folder: string): number {
   }
 }
 
+/**
+ * Files at a time on two cores. Processes, servers and browsers that are started and killed fill them with four, and with more of them what
+ * has to happen in time comes late. Other tests wait for timers and each other a third of that time. The first come first.
+ */
+const FULL = { maxWorkers: 4, sequence: { groupOrder: 0 } } as const
+const WAITING = { maxWorkers: 6, sequence: { groupOrder: 1 } } as const
+
 /** Tests on a dev server of their project's own: two projects with the same files would else have the same thread ids. */
 function onServers(
   name: string,
@@ -53,6 +62,8 @@ function onServers(
     readonly include: string[]
     readonly exclude?: string[]
     readonly env?: Record<string, string>
+    readonly maxWorkers?: number
+    readonly sequence?: { readonly groupOrder: number }
   },
 ) {
   return {
@@ -60,6 +71,7 @@ function onServers(
     test: {
       name,
       isolate: false,
+      ...FULL,
       ...files,
       globalSetup: [
         ...needsServers,
@@ -92,9 +104,6 @@ export default defineConfig({
     pool: 'forks',
     execArgv: ['--require', source('test/support/lean-sandbox.cjs')],
     setupFiles: './test/support/own-environment.ts',
-    // On two cores: a file uses less than half of one, and waits for workers and servers the rest of its time. With more
-    // of them the cores are full, and what has to happen in time comes late.
-    maxWorkers: 4,
     // Of `expect.poll`, as of `until`: the second that it has by default passes on a busy machine before anything has happened.
     expect: { poll: { timeout: 60_000 } },
     projects: [
@@ -103,6 +112,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           isolate: false,
+          ...WAITING,
           include: ['{src,scripts,simulation,site}/**/*.test.ts'],
           // A few live through thousands of turns, which takes seconds where other programs use both cores.
           testTimeout: 90_000,
@@ -112,6 +122,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'types',
+          ...WAITING,
           include: [],
           typecheck: {
             enabled: true,
@@ -128,9 +139,10 @@ export default defineConfig({
         test: {
           name: 'servers',
           isolate: false,
+          ...WAITING,
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integration,chaos,hostile,page,site}/**'],
-          // One mode on each store: the other one is that of PostgreSQL, below. The default cache is that of all integration tests.
+          // One mode on each store: the other one is that of PostgreSQL, below, where every history is replayed once at the end.
           env: IS_LONG ? {} : { EVERTHREAD_TEST_MODE: 'continued as new at every point' },
           globalSetup: [...needsServers, './test/support/workflow-bundle-setup.ts'],
           setupFiles: quietRuntime,
@@ -143,13 +155,17 @@ export default defineConfig({
       // In a real browser.
       onServers('page', { include: ['test/page/**/*.test.ts'] }),
       // The documents, built and read in a real browser; it needs no server.
-      { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        extends: true,
+        test: { name: 'site', include: ['test/site/**/*.test.ts'], testTimeout: 60_000, ...WAITING },
+      },
       // The same files with another store: what they promise holds on both.
       onServers('workflow-postgres', {
+        ...WAITING,
         include: ['test/workflow/**/*.test.ts'],
         env: {
           EVERTHREAD_TEST_STORE: 'postgres',
-          ...(!IS_LONG && { EVERTHREAD_TEST_MODE: 'every task replayed' }),
+          ...(!IS_LONG && { EVERTHREAD_TEST_MODE: 'default cache' }),
         },
       }),
       onServers('integration-postgres', {

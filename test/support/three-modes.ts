@@ -17,8 +17,8 @@ const CONTINUED = 'continued as new at every point'
 
 /**
  * The same facts must hold however often a workflow's state is rebuilt, and whatever an activity does by itself. A run of the whole suite
- * has every task replayed on PostgreSQL and continue-as-new on SQLite (`vitest.config.ts`); the cache is what integration tests have.
- * EVERTHREAD_TEST_LONG=1 runs each mode on both stores. With EVERTHREAD_TEST_RUN_AHEAD activities do so many steps in all of them.
+ * has the default cache on PostgreSQL, where every history is replayed at the end, and continue-as-new at every point on SQLite
+ * (`vitest.config.ts`). EVERTHREAD_TEST_LONG=1 runs each mode on both stores. With EVERTHREAD_TEST_RUN_AHEAD activities do so many steps in all of them.
  */
 const MODES = [
   { mode: 'default cache', worker: { maxCachedWorkflows: 200 } },
