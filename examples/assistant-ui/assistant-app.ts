@@ -4,12 +4,9 @@ import { rolldown } from 'rolldown'
 
 import { createPageApp } from '../plain-page/page-app.ts'
 
-const PAGE =
-  '<!doctype html><html lang="en"><meta charset="utf-8" /><title>Chat</title><link rel="icon" href="data:," /><link rel="stylesheet" href="/page.css" /><div id="root"></div><script type="module" src="/page.js"></script></html>'
-
 // The composer stays where it is: a button that moves with the text is hard to hit.
-const STYLE =
-  'body { margin-bottom: 5rem } form:has([aria-label=Message]) { position: fixed; bottom: 0; padding: 1rem 0; background: #fff }'
+const PAGE =
+  '<!doctype html><html lang="en"><meta charset="utf-8" /><title>Chat</title><link rel="icon" href="data:," /><style>body { margin-bottom: 5rem } form:has([aria-label=Message]) { position: fixed; bottom: 0; padding: 1rem 0; background: #fff }</style><div id="root"></div><script type="module" src="/page.js"></script></html>'
 
 export async function createAssistantApp(options: Parameters<typeof createPageApp>[0]) {
   const bundle = await rolldown({
@@ -22,7 +19,6 @@ export async function createAssistantApp(options: Parameters<typeof createPageAp
   const { output } = await bundle.generate({ format: 'esm' })
   const app = new Hono()
   app.get('/', ({ html }) => html(PAGE))
-  app.get('/page.css', ({ body }) => body(STYLE, 200, { 'content-type': 'text/css' }))
   app.get('/page.js', ({ body }) => body(output[0].code, 200, { 'content-type': 'text/javascript' }))
   // Visitors, and the routes of their threads.
   return app.route('/', createPageApp(options))

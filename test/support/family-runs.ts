@@ -41,7 +41,7 @@ export interface Families<R extends Registry = FamilyDesk> extends ModeEnvironme
 
 type FamilyOptions<R extends Registry> = Pick<ModeOptions<R>, 'limits' | 'restarts'>
 
-/** Runs a suite of tests of conversations between agents three times; a root thread is a planner, if nothing else is said. */
+/** Runs a suite of tests of conversations between agents in each mode; a root thread is a planner, if nothing else is said. */
 export function familyRuns(
   suite: (families: Families) => void,
   options: FamilyOptions<FamilyDesk> = {},

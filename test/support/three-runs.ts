@@ -28,7 +28,7 @@ export interface Desk extends ModeEnvironment<WorkflowDesk> {
   script(threadId: string, script: ThreadScript): ScriptedThread
 }
 
-/** Runs a suite of tests of single threads three times. */
+/** Runs a suite of tests of single threads in each mode. */
 export function threeRuns(
   suite: (desk: Desk) => void,
   options: Pick<ModeOptions<WorkflowDesk>, 'limits' | 'restarts' | 'runAhead' | 'rateLimits'> = {},

@@ -33,8 +33,7 @@ export function loginsOf(context: ClientContext): Logins {
   return {
     async list(owner) {
       const store = await context.store()
-      const found = await store.read((db) => listLogins(db, personOf(owner)))
-      return found.map(({ source, createdAt, updatedAt }) => ({ source, createdAt, updatedAt }))
+      return store.read((db) => listLogins(db, personOf(owner)))
     },
     async delete({ source, ...owner }) {
       if (typeof source !== 'string')

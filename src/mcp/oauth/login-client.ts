@@ -224,22 +224,19 @@ function loginFetch({ url: own, oauth }: LoginServer, signal: AbortSignal) {
     const exceptions = isOwn ? { ...allowed, hosts: new Set([...allowed.hosts, host]) } : allowed
     const { status, headers, body, truncated } = await guardedRequest({
       ...{ url: url.href, method: init.method === 'POST' ? 'POST' : 'GET', exceptions, signal },
-      ...{
-        timeout: REQUEST_TIME,
-        answerBytes: MOST_BYTES,
-        headers: Object.fromEntries(new Headers(init.headers)),
-      },
+      ...{ timeout: REQUEST_TIME, answerBytes: MOST_BYTES },
+      headers: Object.fromEntries(new Headers(init.headers)),
       ...(init.body !== undefined && init.body !== null && { body: bodyOf(init.body) }),
     })
     if (truncated)
       throw new EgressError('answer', `Expected an answer of at most ${MOST_BYTES} bytes, got more.`)
     const given = Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name, value] as const] : [],
+      typeof value === 'string' ? [[name, value]] : [],
     )
     const empty = status === 204 || status === 304
     return new Response(empty ? null : new Uint8Array(body), {
       status,
-      headers: given.map(([...pair]) => pair),
+      headers: Object.fromEntries(given) as Record<string, string>,
     })
   }
 }

@@ -6,10 +6,11 @@
  * that it has read, so that of two at once one is refused, and a version is a time, so that none of a deleted login comes again; without
  * a key nothing is stored.
  */
-import type { Selectable } from 'kysely'
+import type { ExpressionBuilder, Selectable } from 'kysely'
 import type { Micros } from '../../protocol/time.js'
 import { nowMicros } from '../../protocol/time.js'
-import type { Sealed, SecretBox } from '../secret-box.js'
+import type { SecretBox } from '../secret-box.js'
+import type { Schema } from '../schema.js'
 import type { Reader, Store, Writer } from '../store.js'
 import type { LoginsTable } from '../threads/tables.js'
 
@@ -36,13 +37,10 @@ export async function findLogin(
   secrets: SecretBox,
   place: LoginPlace,
 ): Promise<LoginRecord | null> {
-  const { account, user_id, source } = keyOf(place)
   const row = await db
     .selectFrom('logins')
     .selectAll()
-    .where('account', '=', account)
-    .where('user_id', '=', user_id)
-    .where('source', '=', source)
+    .where((where) => where.and(keyOf(place)))
     .executeTakeFirst()
   return row === undefined ? null : { text: openLogin(secrets, row), version: row.version }
 }
@@ -75,9 +73,7 @@ export async function putLogin(
   const { numUpdatedRows } = await tx
     .updateTable('logins')
     .set({ version: Math.max(now, version + 1), value, key_id: keyId, updated_at: now })
-    .where('account', '=', key.account)
-    .where('user_id', '=', key.user_id)
-    .where('source', '=', key.source)
+    .where((where) => where.and(key))
     .where('version', '=', version)
     .executeTakeFirst()
   return numUpdatedRows === 1n
@@ -85,18 +81,15 @@ export async function putLogin(
 
 /** Returns whether there was one. */
 export async function deleteLogin(tx: Writer, place: LoginPlace): Promise<boolean> {
-  const { account, user_id, source } = keyOf(place)
   const { numDeletedRows } = await tx
     .deleteFrom('logins')
-    .where('account', '=', account)
-    .where('user_id', '=', user_id)
-    .where('source', '=', source)
+    .where((where) => where.and(keyOf(place)))
     .executeTakeFirst()
   return numDeletedRows === 1n
 }
 
 /** A login, without what it holds. */
-export interface ListedLogin extends LoginPlace {
+interface ListedLogin extends Pick<LoginPlace, 'source'> {
   readonly createdAt: Micros
   readonly updatedAt: Micros
 }
@@ -104,17 +97,19 @@ export interface ListedLogin extends LoginPlace {
 /** Those of a person, in the order of the names of their sources. */
 export async function listLogins(
   db: Reader,
-  owner: Pick<LoginPlace, 'account' | 'user'>,
+  { account, user }: Pick<LoginPlace, 'account' | 'user'>,
 ): Promise<readonly ListedLogin[]> {
   const rows = await db
     .selectFrom('logins')
     .select(['source', 'created_at', 'updated_at'])
-    .where('account', '=', owner.account ?? '')
-    .where('user_id', '=', owner.user ?? '')
+    .where('account', '=', account ?? '')
+    .where('user_id', '=', user ?? '')
     .orderBy('source')
     .execute()
   return rows.map(({ source, created_at: createdAt, updated_at: updatedAt }) => ({
-    ...{ account: owner.account, user: owner.user, source, createdAt, updatedAt },
+    source,
+    createdAt,
+    updatedAt,
   }))
 }
 
@@ -156,26 +151,14 @@ export async function rotateLogins(store: Store): Promise<number> {
       .orderBy('key_id')
       .execute(),
   )
-  for (const { account, user_id, source } of old)
+  for (const key of old)
     await store.write(async (tx) => {
-      const rows = await tx
-        .selectFrom('logins')
-        .selectAll()
-        .where('account', '=', account)
-        .where('user_id', '=', user_id)
-        .where('source', '=', source)
-        .execute()
-      for (const row of rows) {
-        const sealed: Sealed = store.secrets.seal(openLogin(store.secrets, row), secretPlace(row))
-        // The version stays: the login is the same one.
-        await tx
-          .updateTable('logins')
-          .set({ value: sealed.value, key_id: sealed.keyId })
-          .where('account', '=', account)
-          .where('user_id', '=', user_id)
-          .where('source', '=', source)
-          .execute()
-      }
+      const isOfKey = (where: ExpressionBuilder<Schema, 'logins'>) => where.and(key)
+      const row = await tx.selectFrom('logins').selectAll().where(isOfKey).executeTakeFirst()
+      if (row === undefined) return
+      const { value, keyId } = store.secrets.seal(openLogin(store.secrets, row), secretPlace(row))
+      // The version stays: the login is the same one.
+      await tx.updateTable('logins').set({ value, key_id: keyId }).where(isOfKey).execute()
     })
   return old.length
 }
