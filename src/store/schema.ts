@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Micros } from '../protocol/time.js'
 import type { SessionColumns } from './threads/session-state.js'
-import type { ChargesTable, OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
+import type { OwnerBudgetsTable, SpendingTable } from './budgets/tables.js'
 import type { BusySessionsTable, RateWindowsTable } from './limits/tables.js'
 import type { CommandsTable, LoginsTable } from './threads/tables.js'
 import type { WebhooksTable } from './webhooks/tables.js'
@@ -35,7 +35,6 @@ export interface Schema {
   readonly owner_permissions: OwnerPermissionsTable
   readonly owner_budgets: OwnerBudgetsTable
   readonly spending: SpendingTable
-  readonly charges: ChargesTable
   readonly rate_windows: RateWindowsTable
   readonly busy_sessions: BusySessionsTable
   readonly workers: WorkersTable

@@ -1,6 +1,9 @@
-import type { Kysely, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely'
-import { expect, test } from 'vitest'
+import { StatementSync } from 'node:sqlite'
 
+import type { Kysely, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely'
+import { expect, test, vi } from 'vitest'
+
+import type { Budgets } from '../../src/policy/budget.js'
 import type { Schema } from '../../src/store/schema.js'
 import { readSpending } from '../../src/store/budgets/spending.js'
 import { readActionContext } from '../../src/store/threads/run-context.js'
@@ -58,6 +61,34 @@ test('budgets add no transaction on SQLite, neither to a model call nor to a cal
       expect(spent).toMatchObject({ modelCalls: 1, toolCalls: 1 })
     },
   ))
+
+/** The statements of a step with one call, in a thread that has had one. */
+async function statementsOfStep(budgets: Budgets | undefined): Promise<number> {
+  const replies = [1, 2].map(() => ({ toolCalls: [{ name: 'work' }] }))
+  let made = 0
+  await withDesk({ work: () => success('done'), chat: scriptedModel(replies) }, async (desk) => {
+    const dependencies = { ...desk.dependencies, budgets }
+    const calls = await desk.calls([{ name: 'work' }, { name: 'work' }])
+    const step = async (number: number): Promise<void> => {
+      const call = calls[number - 2]
+      if (call === undefined) throw new Error('Expected two calls.')
+      await runModel(dependencies, modelInput({ step: number, plan: call.plan, trigger: null }))
+      await runTool(dependencies, call)
+    }
+    await step(2)
+    const spies = (['all', 'run'] as const).map((method) => vi.spyOn(StatementSync.prototype, method))
+    await step(3)
+    made = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
+    for (const spy of spies) spy.mockRestore()
+  })
+  return made
+}
+
+test('budgets add five statements to a step: its model call reads and writes the rows, and reads what the one before has used', async () => {
+  const plain = await statementsOfStep(undefined)
+  expect(plain).toBeGreaterThan(20)
+  expect(await statementsOfStep(BUDGETS)).toBe(plain + 5)
+})
 
 test('a request that does not fit into a budget is noted nowhere, and its run ends', () =>
   withDesk({ chat: scriptedModel([{ text: 'One.' }, { text: 'Two.' }]) }, async (desk) => {

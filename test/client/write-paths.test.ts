@@ -271,7 +271,7 @@ const TABLES = {
     boundaries: true,
   },
   ...{ agents: true, stops: true, owner_permissions: true, rate_windows: true, busy_sessions: true },
-  ...{ owner_budgets: true, spending: true, webhooks: true, charges: true, commands: true, logins: true },
+  ...{ owner_budgets: true, spending: true, webhooks: true, commands: true, logins: true },
 } satisfies Readonly<Record<Exclude<keyof Schema, 'commits' | 'workers'>, true>>
 
 async function rows(): Promise<Tables> {

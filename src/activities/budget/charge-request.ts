@@ -19,7 +19,8 @@ import { readScheduledTime } from '../temporal-activity.js'
 import type { ModelStep } from '../turn/model-step.js'
 import { pricesOf } from '../turn/request-log.js'
 import { endChargeOf, endOldCharges } from '../../store/budgets/charges.js'
-import type { DefinedBudgets } from '../../store/budgets/subjects.js'
+import { haveBudgets } from '../../store/budgets/subjects.js'
+import type { BudgetSources, StoredBudgets } from '../../store/budgets/subjects.js'
 import type { Store, Writer } from '../../store/store.js'
 import { deferTransaction, Unforeseen } from '../sequence.js'
 import { charge } from './charge.js'
@@ -44,8 +45,7 @@ interface Requesting {
   readonly options: ModelRequest
   /** The estimate of its input. */
   readonly tokens: number
-  /** Whether the store has budgets for the thread. */
-  readonly hasBudgets: boolean
+  readonly budgets: StoredBudgets
   /** Notes it in the log of its operation. */
   readonly begin: (store: Store) => Promise<void>
 }
@@ -60,11 +60,12 @@ const charged = new WeakSet<ModelStep>()
  */
 export async function chargeRequest(
   { store, budgets: worker }: Pick<ActivityDependencies, 'store' | 'budgets'>,
-  { step, model, options, tokens, hasBudgets, begin }: Requesting,
+  { step, model, options, tokens, budgets: stored, begin }: Requesting,
 ): Promise<ModelRequest> {
   const { input, operation, content, log, scope, now } = step
   const { budget: agent } = content
-  if (!hasBudgets && worker === undefined && agent === undefined) {
+  const sources = { worker, agent, stored }
+  if (!haveBudgets(sources)) {
     await begin(store)
     return options
   }
@@ -80,7 +81,7 @@ export async function chargeRequest(
     now,
     scope,
   }
-  const outcome = await chargeAndBegin(store, { call, defined: { worker, agent }, begin })
+  const outcome = await chargeAndBegin(store, { call, sources, begin })
   if (outcome.kind !== 'charged') throw new NoBudget(outcome.kind === 'over' ? outcome.over : null)
   charged.add(step)
   return within(options, outcome)
@@ -93,7 +94,7 @@ function answerOf({ input: { response }, operation: { id, attempt } }: ModelStep
 
 interface ChargedBeginning {
   readonly call: ChargedCall
-  readonly defined: DefinedBudgets
+  readonly sources: BudgetSources
   /** Its first write begins the call. */
   readonly begin: (store: Store) => Promise<unknown>
 }
@@ -112,18 +113,18 @@ export async function chargeAndBegin(store: Store, beginning: ChargedBeginning):
   return attempt()
 }
 
-async function chargeThenBegin(store: Store, { call, defined, begin }: ChargedBeginning): Promise<Charged> {
-  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
+async function chargeThenBegin(store: Store, { call, sources, begin }: ChargedBeginning): Promise<Charged> {
+  const outcome = await store.writeLocked((tx) => charge(tx, call, sources))
   if (outcome.kind === 'charged') await begin(store)
   return outcome
 }
 
 async function chargeWithBeginning(
   store: Store,
-  { call, defined, begin }: ChargedBeginning,
+  { call, sources, begin }: ChargedBeginning,
 ): Promise<Charged> {
   let outcome: Charged | null = null
-  const work = async (tx: Writer): Promise<Charged> => (outcome = await charge(tx, call, defined))
+  const work = async (tx: Writer): Promise<Charged> => (outcome = await charge(tx, call, sources))
   try {
     await begin(deferTransaction(store, { work, isForeseen: ({ kind }) => kind === 'charged' }))
   } catch (error) {

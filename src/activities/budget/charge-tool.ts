@@ -8,6 +8,7 @@ import { limitTools } from '../../policy/budget-judgement.js'
 import type { PlanContent } from '../../definitions/plan/plan-content.js'
 import type { EndAnswer, PendingAnswer, RequestResponse, WaitAnswer } from '../../protocol/activities.js'
 import { readSubjects } from '../../store/budgets/subjects.js'
+import type { StoredBudgets } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
 import type { Writer } from '../../store/store.js'
 import type { Micros } from '../../protocol/time.js'
@@ -46,9 +47,9 @@ export async function chargeTool(
 ): Promise<HeldBack | null> {
   const { store, budgets: worker } = dependencies
   const { threadId, run } = input
-  const defined = { worker, agent: content.budget }
+  const sources = { worker, agent: content.budget, stored: 'unread' } as const
   if (foundToolLimits(threadId) !== true) {
-    const { subjects } = await store.read((db) => readSubjects(db, { threadId, run }, defined))
+    const subjects = await store.read((db) => readSubjects(db, { threadId, run }, sources))
     if (!limitTools(subjects.flatMap(({ limits }) => limits))) return null
   }
   const place = { threadId, now: microseconds(input), scope: callScope(input) }
@@ -56,7 +57,7 @@ export async function chargeTool(
   const stop = (over: OverBudget): Promise<HeldBack> => store.write((tx) => stopCall(tx, input, over))
   if (taken?.denied != null) return stop(taken.denied)
   const call = chargedCall(input, taken?.waitedSince)
-  const outcome = await store.writeLocked((tx) => charge(tx, call, defined))
+  const outcome = await store.writeLocked((tx) => charge(tx, call, sources))
   // It holds nothing, and never waits for what others hold.
   return outcome.kind === 'over' ? stop(outcome.over) : null
 }
@@ -65,9 +66,9 @@ export async function chargeTool(
 export async function chargeToolWithin(
   tx: Writer,
   { dependencies: { budgets: worker }, content: { budget: agent } }: ChargedTool,
-  input: HeldInput,
+  { input, stored }: { readonly input: HeldInput; readonly stored: StoredBudgets },
 ): Promise<HeldBack | null> {
-  const outcome = await charge(tx, chargedCall(input, undefined), { worker, agent })
+  const outcome = await charge(tx, chargedCall(input, undefined), { worker, agent, stored })
   return outcome.kind === 'over' ? stopCall(tx, input, outcome.over) : null
 }
 

@@ -1,6 +1,6 @@
 /**
  * The charge of a call: what it takes from the budgets of its thread, before it begins.
- * Owns: the statements that end the charge of the thread's call before, judge this one, and write its own; warnings.
+ * Owns: the transaction that ends the charge of the thread's call before, judges this one, and writes its own; warnings.
  * Does not own: the judgement (`policy/budget-judgement.ts`), the rows (`store/budgets`), and what follows where a call does not fit
  * (`over-budget.ts`).
  * Invariants:
@@ -9,7 +9,15 @@
  * - The same call is charged once, however often it is attempted; an attempt that was given up charges nothing.
  */
 import { NOTHING_HELD, judgeBudgets, limitTools, nearLimits, usedOf } from '../../policy/budget-judgement.js'
-import type { Account, BudgetJudgement, Exceeded, Held, Need, Spent } from '../../policy/budget-judgement.js'
+import type {
+  Account,
+  BudgetJudgement,
+  Exceeded,
+  Held,
+  ModelNeed,
+  Need,
+  Spent,
+} from '../../policy/budget-judgement.js'
 import { lowestOf, raiseLimits } from '../../policy/budget.js'
 import { leftText } from '../../policy/budget-text.js'
 import { fact } from '../../protocol/facts.js'
@@ -18,20 +26,12 @@ import { failure } from '../../protocol/failures.js'
 import type { EventScope } from '../../protocol/events.js'
 import { toMillis } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
-import {
-  findCharge,
-  lockCharge,
-  NO_CHARGE,
-  putCharge,
-  settled,
-  usageOfCharge,
-  usedBy,
-} from '../../store/budgets/charges.js'
-import type { Charge, LoggedRequest } from '../../store/budgets/charges.js'
+import { findCharge, isCharged, settled, usageOfCharge } from '../../store/budgets/charges.js'
+import type { LoggedRequest } from '../../store/budgets/charges.js'
 import { lockSpendings, writeSpendings } from '../../store/budgets/spending.js'
-import type { Spending } from '../../store/budgets/spending.js'
-import { readChargedSubjects } from '../../store/budgets/subjects.js'
-import type { BudgetSubject, DefinedBudgets } from '../../store/budgets/subjects.js'
+import type { Charge, Spending } from '../../store/budgets/spending.js'
+import { readPeople, readSubjects, threadSubject } from '../../store/budgets/subjects.js'
+import type { BudgetSources, BudgetSubject } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
 import type { Store, Writer } from '../../store/store.js'
 
@@ -99,19 +99,14 @@ type BesideCall = Pick<ChargedCall, 'threadId' | 'run' | 'need' | 'now' | 'scope
 export async function chargeBeside(
   store: Store,
   call: BesideCall,
-  defined: DefinedBudgets,
+  sources: BudgetSources,
 ): Promise<Exceeded | null> {
   return store.writeLocked(async (tx) => {
-    const { subjects } = await readChargedSubjects(tx, call, defined)
-    const rows = await lockRows(tx, { call, subjects, known: null, runtime: 0 })
-    const judgement = judgeBudgets(
-      call.need,
-      subjects.map((subject) => accountOf(subject, rows)),
-    )
-    const isOver = judgement.kind === 'exceeded'
-    const taken = { added: isOver ? NOTHING : spentBy(call.need), held: NOTHING_HELD, judgement }
-    await writeRows(tx, call, { subjects, rows, ...taken })
-    return isOver ? judgement.exceeded : null
+    const subjects = await readSubjects(tx, call, sources)
+    const rows = await lockRows(tx, call.threadId, subjects)
+    const judgement = judgeBudgets(call.need, accountsOf(subjects, rows))
+    await writeRows(tx, call, { subjects, rows, judgement, holds: false })
+    return judgement.kind === 'exceeded' ? judgement.exceeded : null
   })
 }
 
@@ -123,126 +118,193 @@ interface UsedBeside extends Pick<ChargedCall, 'threadId' | 'run'> {
 export async function addUsed(
   store: Store,
   { used, ...run }: UsedBeside,
-  defined: DefinedBudgets,
+  sources: BudgetSources,
 ): Promise<void> {
   await store.writeLocked(async (tx) => {
-    const { subjects } = await readChargedSubjects(tx, run, defined)
-    const rows = await lockSpendings(tx, subjects)
-    writeSpendings(
-      tx,
-      rows.map((row) => settled(row, NOTHING_HELD, used)),
-    )
+    const rows = await lockRows(tx, run.threadId, await readSubjects(tx, run, sources))
+    const changed = [...rows.values()].map((row) => settled(row, NOTHING_HELD, used))
+    writeSpendings(tx, changed)
   })
 }
 
 /** The charge of a call, in the transaction of its caller. */
-export async function charge(tx: Writer, call: ChargedCall, defined: DefinedBudgets): Promise<Charged> {
-  const { threadId, run, operation, number, scheduledAt, need: asked } = call
-  const budgets = await readChargedSubjects(tx, { threadId, run }, defined)
-  const { subjects } = budgets
+export async function charge(tx: Writer, call: ChargedCall, sources: BudgetSources): Promise<Charged> {
+  const { threadId } = call
+  const subjects = await readSubjects(tx, call, sources)
   if (charged.size >= MOST_KEPT) charged.clear()
-  charged.set(
-    threadId,
-    subjects.some(({ limits }) => limitTools(limits)),
-  )
-  if (asked.kind === 'tool') return countTool(tx, call, budgets)
+  const limited = subjects.filter(({ limits }) => limitTools(limits))
+  charged.set(threadId, limited.length > 0)
+  if (call.need.kind === 'tool') return limited.length === 0 ? FREE : countTool(tx, call, limited)
   if (subjects.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
-  const known = await lockCharge(tx, threadId)
-  if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
-  const isCharged = known?.operation === operation && known.number === number
-  const rows = await lockRows(tx, {
-    ...{ call, subjects, known, isUnsent: isCharged },
-    runtime: runtimeSince(call, known),
-  })
-  const accounts = subjects.map((subject) => accountOf(subject, rows))
+  return chargeModel(tx, { ...call, need: call.need }, subjects)
+}
+
+interface ChargedModel extends ChargedCall {
+  readonly need: ModelNeed
+}
+
+async function chargeModel(
+  tx: Writer,
+  call: ChargedModel,
+  subjects: readonly BudgetSubject[],
+): Promise<Charged> {
+  const { threadId, run, operation, number, scheduledAt, now } = call
+  const rows = await lockRows(tx, threadId, subjects)
+  const known = currentCharge(rows, call)
+  // It is of this very request, which was not sent: a provider wanted a pause, or the attempt died.
+  const isUnsent = known?.operation === operation && known.number === number
+  const others = known === null ? [] : await endCharge(tx, call, { rows, known, isUnsent })
+  addRuntime(rows, runtimeSince(call, known))
   // The first request of a call is that of its step.
-  const need = { ...asked, isStep: asked.isStep && number === 1 }
+  const need = { ...call.need, isStep: call.need.isStep && number === 1 }
+  const accounts = accountsOf(subjects, rows)
   const judgement = judgeBudgets(need, accounts)
-  const added = judgement.kind === 'fits' ? spentBy(need) : NOTHING
-  const held = judgement.kind === 'fits' ? judgement.held : NOTHING_HELD
-  await writeRows(tx, call, { subjects, rows, added, held, judgement })
-  const owners = subjects.flatMap((subject) => rows.get(keyOf(subject)) ?? [])
-  if (judgement.kind === 'fits')
-    await putCharge(tx, {
-      ...{ threadId, operation, tool: known?.tool ?? '', run, number, scheduledAt, at: call.now },
-      ...{ owners, held },
-    })
-  else if (known !== null)
-    await putCharge(tx, {
-      ...known,
-      ...{ run, at: call.now, held: NOTHING_HELD, operation: isCharged ? NOT_CHARGED : known.operation },
-    })
-  return outcomeOf(judgement, { ...budgets, accounts, rows })
+  if (judgement.kind === 'fits') {
+    const owners = [...rows.values()].map(({ owner, period, beganAt }) => ({ owner, period, beganAt }))
+    const tool = known?.tool ?? ''
+    setCharge(rows, threadId, { operation, tool, run, number, scheduledAt, at: now, owners })
+  } else if (known !== null)
+    setCharge(rows, threadId, { ...known, run, at: now, operation: isUnsent ? NOT_CHARGED : known.operation })
+  await writeRows(tx, { ...call, need }, { subjects, rows, others, judgement, holds: true })
+  return outcomeOf(tx, judgement, { threadId, subjects, rows, accounts })
 }
 
 /**
  * Counts a call of a tool in the subjects that limit tools or time. It holds nothing, and leaves what the model call before it holds until
  * the next one.
  */
-async function countTool(tx: Writer, call: ChargedCall, budgets: BudgetsOfRun): Promise<Charged> {
-  const { threadId, run, operation, scheduledAt, now, waitedSince, need } = call
-  const subjects = budgets.subjects.filter(({ limits }) => limitTools(limits))
-  if (subjects.length === 0) return FREE
-  const known = await lockCharge(tx, threadId)
-  if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
+async function countTool(
+  tx: Writer,
+  call: ChargedCall,
+  subjects: readonly BudgetSubject[],
+): Promise<Charged> {
+  const { threadId, run, operation, scheduledAt, now, waitedSince } = call
+  const rows = await lockRows(tx, threadId, subjects)
+  const known = currentCharge(rows, call)
   if (known?.tool === operation) {
     // Its attempt died, or it goes on once a person has answered.
     const waited = waitedSince === undefined ? 0 : Math.max(0, now - waitedSince)
-    if (waited > 0) await putCharge(tx, { ...known, at: known.at + waited })
+    const charge = { ...known, at: known.at + waited }
+    if (waited > 0) writeSpendings(tx, [{ ...ownRow(rows, threadId), charge }])
     return FREE
   }
-  const rows = await lockRows(tx, { call, subjects, known: null, runtime: runtimeSince(call, known) })
-  const accounts = subjects.map((subject) => accountOf(subject, rows))
-  const judgement = judgeBudgets(need, accounts)
-  const fits = judgement.kind === 'fits'
-  const added = fits ? spentBy(need) : NOTHING
-  await writeRows(tx, call, { subjects, rows, added, held: NOTHING_HELD, judgement })
-  const before = known ?? { ...NO_CHARGE, threadId }
-  await putCharge(tx, { ...before, run, scheduledAt, at: now, ...(fits && { tool: operation }) })
-  return outcomeOf(judgement, { ...budgets, accounts, rows })
+  addRuntime(rows, runtimeSince(call, known))
+  const accounts = accountsOf(subjects, rows)
+  const judgement = judgeBudgets(call.need, accounts)
+  const before = known ?? { operation: '', tool: '', number: 0, owners: [] }
+  const tool = judgement.kind === 'fits' ? operation : before.tool
+  setCharge(rows, threadId, { ...before, tool, run, scheduledAt, at: now })
+  await writeRows(tx, call, { subjects, rows, judgement, holds: false })
+  return outcomeOf(tx, judgement, { threadId, subjects, rows, accounts })
 }
 
-type BudgetsOfRun = Awaited<ReturnType<typeof readChargedSubjects>>
+/** The locked rows that a call is counted in, as its transaction changes them: that of its thread, and those of its subjects. */
+type Rows = Map<string, Spending>
+
+/** Locks the row of the thread first, and then those of the subjects, from the widest to the narrowest. */
+async function lockRows(tx: Writer, threadId: string, subjects: readonly BudgetSubject[]): Promise<Rows> {
+  const keys = new Map([threadSubject(threadId), ...subjects].map((key) => [keyOf(key), key]))
+  const locked = await lockSpendings(tx, [...keys.values()])
+  return new Map(locked.map((row) => [keyOf(row), row]))
+}
+
+/** The row of the thread, which has its charge. */
+function ownRow(rows: Rows, threadId: string): Spending {
+  return rowOf(rows, threadSubject(threadId))
+}
+
+/** The charge of the thread's call before, or of this one. @throws `Operation.Stale` for an attempt that was given up */
+function currentCharge(rows: Rows, { threadId, scheduledAt }: ChargedCall): Charge | null {
+  const { charge: known } = ownRow(rows, threadId)
+  if (known !== null && known.scheduledAt > scheduledAt) throw failure('Operation.Stale')
+  return known
+}
+
+function setCharge(rows: Rows, threadId: string, charge: Charge): void {
+  const own = ownRow(rows, threadId)
+  rows.set(keyOf(own), { ...own, charge })
+}
+
+interface Ending {
+  readonly rows: Rows
+  readonly known: Charge
+  /** The request is taken back whole. */
+  readonly isUnsent: boolean
+}
+
+/**
+ * Puts what the call before has really used in the place of what it holds. Returns the rows in which the present call is not counted: of
+ * subjects that have no budget any more, and of a run that is over.
+ */
+async function endCharge(
+  tx: Writer,
+  call: ChargedModel,
+  { rows, known, isUnsent }: Ending,
+): Promise<readonly Spending[]> {
+  const { threadId, operation, previous } = call
+  const own = ownRow(rows, threadId)
+  const request = known.operation === operation ? previous : 'stored'
+  const used = isUnsent ? NOTHING_HELD : await usageOfCharge(tx, { ...own, threadId }, request)
+  const taken = isUnsent ? takenBack(call) : NOTHING
+  const end = (row: Spending): Spending => {
+    if (!isCharged(row, known)) return row
+    const ended = settled(row, own.held, used)
+    return { ...ended, spent: addSpent(ended.spent, taken) }
+  }
+  for (const [key, row] of rows) rows.set(key, end(row))
+  const others = known.owners.filter((key) => !rows.has(keyOf(key)))
+  const locked = await lockSpendings(
+    tx,
+    others.map(({ owner, period }) => ({ owner, period, threadId: null })),
+  )
+  return locked.map(end)
+}
 
 interface Taken {
   readonly subjects: readonly BudgetSubject[]
-  readonly rows: Map<string, Spending>
-  readonly added: typeof NOTHING
-  readonly held: Held
+  readonly rows: Rows
+  /** Rows that are only written. */
+  readonly others?: readonly Spending[]
   readonly judgement: BudgetJudgement
+  /** Whether the call holds what it may use. */
+  readonly holds: boolean
 }
 
-/** Writes the locked rows with what a call takes from them, and the warnings that are due. */
+/** Writes the locked rows with what a call takes from them if it fits, and the warnings that are due. */
 async function writeRows(
   tx: Writer,
-  { threadId, scope, now }: BesideCall,
-  { subjects, rows, added, held, judgement }: Taken,
+  { threadId, scope, now, need }: BesideCall,
+  { subjects, rows, others = [], judgement, holds }: Taken,
 ): Promise<void> {
+  const fits = judgement.kind === 'fits'
+  const added = fits ? spentBy(need) : NOTHING
+  const held = fits && holds ? judgement.held : NOTHING_HELD
+  for (const [key, row] of rows)
+    rows.set(key, { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) })
   const warnings: Fact[] = []
   for (const subject of subjects) {
-    const row = rows.get(keyOf(subject))
-    if (row === undefined) continue
-    const current = { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) }
-    const warned = warn(subject, current, judgement)
+    const row = rowOf(rows, subject)
+    const warned = warn(subject, row, judgement)
     warnings.push(...warned.facts.map((payload) => fact('budget.warning', payload, scope)))
-    rows.set(keyOf(subject), { ...current, warned: warned.names, limits: limitsIn(subject, row) })
+    rows.set(keyOf(subject), { ...row, warned: warned.names, limits: limitsIn(subject, row) })
   }
-  writeSpendings(tx, [...rows.values()])
+  writeSpendings(tx, [...rows.values(), ...others])
   if (warnings.length > 0) await appendEvents(tx, { threadId, events: warnings, now })
 }
 
 interface Judged {
-  readonly accounts: readonly Account[]
+  readonly threadId: string
   readonly subjects: readonly BudgetSubject[]
-  readonly rows: ReadonlyMap<string, Spending>
-  readonly requester: string | null
-  readonly isInteractive: boolean
+  readonly rows: Rows
+  /** As they were before the call. */
+  readonly accounts: readonly Account[]
 }
 
-function outcomeOf(
+async function outcomeOf(
+  tx: Writer,
   judgement: BudgetJudgement,
-  { accounts, subjects, rows, requester, isInteractive }: Judged,
-): Charged {
+  { threadId, subjects, rows, accounts }: Judged,
+): Promise<Charged> {
   if (judgement.kind === 'waits') return { kind: 'waits' }
   if (judgement.kind === 'fits')
     return {
@@ -254,6 +316,7 @@ function outcomeOf(
   const { scope, period, limit, unpriced } = exceeded
   const subject = subjects.find((one) => one.scope === scope && one.period === period)
   const { owner = '', beganAt = 0 } = (subject && rows.get(keyOf(subject))) ?? {}
+  const { requester, isInteractive } = await readPeople(tx, threadId)
   const asks = limit.onExceeded === 'ask' && unpriced === undefined && isInteractive
   return { kind: 'over', over: { exceeded, owner, beganAt, requester, asks } }
 }
@@ -261,84 +324,40 @@ function outcomeOf(
 /** The charge of a request that was taken back. */
 const NOT_CHARGED = '(none)'
 
-type Locked = NonNullable<Awaited<ReturnType<typeof lockCharge>>>
-
-interface Locking {
-  readonly call: BesideCall & Partial<ChargedCall>
-  readonly subjects: readonly BudgetSubject[]
-  /** The charge that is to end; null: none. */
-  readonly known: Locked | null
-  /** It is of this very request, which was not sent: a provider wanted a pause, or the attempt died. It is taken back whole. */
-  readonly isUnsent?: boolean
-  /** Milliseconds of work since the last charge. */
-  readonly runtime: number
-}
-
-/**
- * Locks the rows of all subjects, from the widest to the narrowest, and puts what the call before has really used in the place of
- * what it holds.
- */
-async function lockRows(
-  tx: Writer,
-  { call, subjects, known, isUnsent = false, runtime }: Locking,
-): Promise<Map<string, Spending>> {
-  const rows = new Map<string, Spending>()
-  const threads = new Map(subjects.map((subject) => [keyOf(subject), subject.threadId]))
-  const keys = new Map([...subjects, ...(known?.owners ?? [])].map((key) => [keyOf(key), key]))
-  const used = known === null || isUnsent ? NOTHING_HELD : usedByKnown(call, known)
-  const taken = isUnsent ? takenBack(call) : NOTHING
-  const ordered = [...keys].toSorted(([, one], [, other]) => inLockOrder(one, other))
-  const locked = await lockSpendings(
-    tx,
-    ordered.map(([name, { owner, period }]) => ({ owner, period, threadId: threads.get(name) ?? null })),
-  )
-  for (const row of locked) {
-    const name = keyOf(row)
-    const charged = known?.owners.find((one) => keyOf(one) === name)
-    const isOfPeriod = charged !== undefined && charged.beganAt === row.beganAt
-    const ended = known !== null && isOfPeriod ? settled(row, known.held, used) : row
-    const current = isOfPeriod ? { ...ended, spent: addSpent(ended.spent, taken) } : ended
-    const spent = { ...current.spent, runtime: current.spent.runtime + (threads.has(name) ? runtime : 0) }
-    rows.set(name, { ...current, spent })
-  }
-  return rows
-}
-
-function usedByKnown({ operation, previous }: Partial<ChargedCall>, known: Locked): Held {
-  if (known.held === NOTHING_HELD) return NOTHING_HELD
-  return known.operation === operation ? usedBy(previous, known) : usageOfCharge(known)
+function addRuntime(rows: Rows, runtime: number): void {
+  for (const [key, row] of rows)
+    rows.set(key, { ...row, spent: { ...row.spent, runtime: row.spent.runtime + runtime } })
 }
 
 /** Milliseconds of work since the last charge of the same run. */
-function runtimeSince({ run, now, waitedSince }: Locking['call'], known: Charge | null): number {
+function runtimeSince({ run, now, waitedSince }: ChargedCall, known: Charge | null): number {
   if (known === null || known.run !== run) return 0
   return toMillis(Math.max(0, (waitedSince ?? now) - known.at))
 }
 
-/** From the widest subject to the narrowest, so that no two transactions wait for each other. */
-const LOCK_ORDER = ['account', 'user', 'tree', 'thread', 'run'] as const
-
 type Key = Pick<Spending, 'owner' | 'period'>
-
-function inLockOrder(one: Key, other: Key): number {
-  const rank = ({ owner }: Key): number => LOCK_ORDER.findIndex((scope) => owner.startsWith(`${scope}:`))
-  return rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1)
-}
 
 function keyOf({ owner, period }: Key): string {
   return `${owner} ${period}`
 }
 
-function accountOf(subject: BudgetSubject, rows: ReadonlyMap<string, Spending>): Account {
-  const { scope, period, limits } = subject
-  const row = rows.get(keyOf(subject))
-  if (row === undefined) throw new Error(`Expected the locked row of ${subject.owner}, found none.`)
-  return { scope, period, limits: raiseLimits(limits, row.raised), spent: row.spent, held: row.held }
+function rowOf(rows: ReadonlyMap<string, Spending>, key: Key): Spending {
+  const row = rows.get(keyOf(key))
+  if (row === undefined) throw new Error(`Expected the locked row of ${key.owner}, found none.`)
+  return row
+}
+
+function accountsOf(subjects: readonly BudgetSubject[], rows: Rows): readonly Account[] {
+  return subjects.map((subject) => {
+    const { scope, period, limits } = subject
+    const row = rowOf(rows, subject)
+    return { scope, period, limits: raiseLimits(limits, row.raised), spent: row.spent, held: row.held }
+  })
 }
 
 /** What the first charge of an unsent request has counted. */
-function takenBack({ need, number }: Locking['call']): typeof NOTHING {
-  const isStep = need.kind === 'model' && need.isStep && number === 1
+function takenBack({ need, number }: ChargedModel): typeof NOTHING {
+  const isStep = need.isStep && number === 1
   return { ...NOTHING, steps: isStep ? -1 : 0, modelCalls: -1 }
 }
 

@@ -64,7 +64,7 @@ export function summaryRequest(
     ]),
     boundary: null,
     room: null,
-    hasBudgets: true,
+    budgets: 'unread',
   }
 }
 

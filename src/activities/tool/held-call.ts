@@ -14,6 +14,8 @@ import { holderOfCall } from '../../store/calls/open-calls.js'
 import type { CallHolder } from '../../store/calls/open-calls.js'
 import { adoptToolCall, findToolCall, startToolCall } from '../../store/calls/tool-calls.js'
 import type { ToolCallRecord } from '../../store/calls/tool-calls.js'
+import { haveBudgets } from '../../store/budgets/subjects.js'
+import type { StoredBudgets } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
 import { placeQueuedTool } from '../../store/messages/queued-tools.js'
 import type { Store, Writer } from '../../store/store.js'
@@ -49,8 +51,8 @@ export interface HeldCall {
   readonly since: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
-  /** Whether the store has budgets for the thread. */
-  readonly hasBudgets: boolean
+  /** As the call found them. */
+  readonly budgets: StoredBudgets
   /** What its code calls in place. */
   readonly inPlace: InPlaceLog
   /** Whether its code has reported something while it ran. */
@@ -128,7 +130,7 @@ async function tryToBegin(
     if (entered.kind === 'answered') return entered
     if (charged !== undefined && mustCharge(input, entered, { charged, response })) {
       if (!isWithin) return { kind: 'uncharged' }
-      const answer = await chargeToolWithin(tx, charged, input)
+      const answer = await chargeToolWithin(tx, charged, { input, stored: entered.thread.budgets })
       if (answer !== null) return { kind: 'answered', answer }
     }
     const { row, holder, found } = entered
@@ -137,7 +139,7 @@ async function tryToBegin(
     const operation = { kind: 'tool', place, onInterrupted, now, messageId: resultId } as const
     const permission = await decidePermission(tx, { ...entered, input, response, called }, permit)
     if (permission.kind === 'answered') return permission
-    const { permissions, hasBudgets } = entered.thread
+    const { permissions, budgets } = entered.thread
     const about = {
       input,
       row: decidedRow(row, permission),
@@ -146,7 +148,7 @@ async function tryToBegin(
       now,
       since: performance.now(),
       permissions,
-      hasBudgets,
+      budgets,
       inPlace: createInPlaceLog(),
       live: { isUsed: false },
     }
@@ -175,7 +177,7 @@ function mustCharge(
   if (queued || found.operation?.state === 'started') return false
   // The second half of a call was charged with the first one; where it waited for a person, that time does not count.
   if (found.id !== callId && response === null) return false
-  return thread.hasBudgets || limitsTools(charged)
+  return limitsTools(charged) || haveBudgets({ worker: undefined, agent: undefined, stored: thread.budgets })
 }
 
 type Permission = Awaited<ReturnType<typeof decidePermission>>

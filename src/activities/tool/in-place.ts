@@ -21,6 +21,8 @@ import { LIMITS } from '../../protocol/limits.js'
 import { CUT_OFF } from '../../protocol/message.js'
 import type { Side } from '../../protocol/plan.js'
 import { nowMicros } from '../../protocol/time.js'
+import { haveBudgets } from '../../store/budgets/subjects.js'
+import type { StoredBudgets } from '../../store/budgets/subjects.js'
 import { recordError } from '../../store/errors.js'
 import type { Store } from '../../store/store.js'
 import { errorTypeOf } from '../../telemetry/spans.js'
@@ -60,8 +62,8 @@ interface InvokingCall extends NamedCaller {
   readonly step: number
   /** As the call found them. */
   readonly permissions: StoredPermissions
-  /** Whether the store has budgets for the thread. */
-  readonly hasBudgets: boolean
+  /** As the call found them. */
+  readonly budgets: StoredBudgets
   /** The hooks of the calling prompt. */
   readonly hooks: HookBatch
   readonly log: InPlaceLog
@@ -245,7 +247,7 @@ async function askInPlace(dependencies: ActivityDependencies, asked: AskedInPlac
   return { kind: 'failed', problem: failures.length === 0 ? missing : failureMessage(failures) }
 }
 
-type BudgetedCaller = Pick<InvokingCall, 'threadId' | 'run' | 'step' | 'content' | 'hasBudgets'>
+type BudgetedCaller = Pick<InvokingCall, 'threadId' | 'run' | 'step' | 'content' | 'budgets'>
 
 /** A request of code, as budgets meet it. */
 interface BudgetedRequest {
@@ -263,12 +265,11 @@ const FREE: BudgetedRequest = { begin: async () => null, end: async () => undefi
  */
 function budgetInPlace(
   { store, budgets: worker }: ActivityDependencies,
-  { threadId, run, step, content, hasBudgets }: BudgetedCaller,
+  { threadId, run, step, content, budgets: stored }: BudgetedCaller,
   { prompt, tools = [] }: ModelRequest,
 ): BudgetedRequest {
-  const agent = content?.budget
-  if (!hasBudgets && worker === undefined && agent === undefined) return FREE
-  const defined = { worker, agent }
+  const sources = { worker, agent: content?.budget, stored }
+  if (!haveBudgets(sources)) return FREE
   const inputTokens = Math.max(1, textTokens(JSON.stringify([prompt, tools])))
   return {
     async begin(model, known) {
@@ -283,7 +284,7 @@ function budgetInPlace(
         prices,
       } as const
       const call = { threadId, run, need, now: nowMicros(), scope: stepScope({ run, step }) }
-      const exceeded = await chargeBeside(store, call, defined)
+      const exceeded = await chargeBeside(store, call, sources)
       return exceeded === null
         ? null
         : exceededText(exceeded).replace('The run was ended', 'It was not called')
@@ -292,7 +293,7 @@ function budgetInPlace(
       if (last?.usage == null) return
       const { inputTokens: input, outputTokens, cost } = last.usage
       const used = { inputTokens: input, outputTokens, cost: cost ?? 0 }
-      await addUsed(store, { threadId, run, used }, defined).catch(() => undefined)
+      await addUsed(store, { threadId, run, used }, sources).catch(() => undefined)
     },
   }
 }

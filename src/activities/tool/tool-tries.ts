@@ -109,7 +109,7 @@ async function tryOnce(
   const { agent, run: runNumber, step } = run.input
   const caller = {
     ...{ threadId, id: callId, side, content, agent, run: runNumber, step },
-    ...{ permissions: call.permissions, hasBudgets: call.hasBudgets },
+    ...{ permissions: call.permissions, budgets: call.budgets },
     ...{ signal: abort.signal, hooks: run.hooks, log: call.inPlace },
   }
   const invoker = createInvoker(dependencies, caller)

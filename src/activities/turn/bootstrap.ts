@@ -278,7 +278,7 @@ function bootstrapRequest(
     ]),
     boundary: null,
     room: null,
-    hasBudgets: true,
+    budgets: 'unread',
   }
 }
 

@@ -162,8 +162,8 @@ async function requestAnswer(
   let request = options
   const { store } = dependencies
   const charge = async (begin: (store: Store) => Promise<void>): Promise<void> => {
-    const { estimatedTokens: tokens, hasBudgets } = built
-    const asking = { step, model: candidate.name, options, tokens, hasBudgets, begin }
+    const { estimatedTokens: tokens, budgets } = built
+    const asking = { step, model: candidate.name, options, tokens, budgets, begin }
     request = await chargeRequest(dependencies, asking)
   }
   const requests = createRequestRecorder(store, call, { candidate, built, failures, charge })

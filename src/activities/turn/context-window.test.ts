@@ -21,7 +21,7 @@ function cut(budget: number, halvings = 0) {
   return cutContext(store, {
     input: INPUT,
     window: {
-      hasBudgets: false,
+      budgets: 'unread',
       boundary: null,
       opening: null,
       rows: ROWS,

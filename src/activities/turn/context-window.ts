@@ -21,12 +21,12 @@ import {
   readRows,
   readRowSizes,
 } from '../../store/messages/transcript.js'
+import type { StoredBudgets } from '../../store/budgets/subjects.js'
 import type { Reader, Store } from '../../store/store.js'
 
 /** The rows of the transcript for a request, since the last cut of its window. */
 interface ContextWindow {
-  /** Whether the store has budgets for the thread. */
-  readonly hasBudgets: boolean
+  readonly budgets: StoredBudgets
   readonly boundary: Boundary | null
   /** The first message of the run within which the window was cut; it precedes the rows. */
   readonly opening: TranscriptMessage | null
@@ -49,7 +49,7 @@ export async function readWindow(
 ): Promise<ContextWindow> {
   // The request of a nested step without `includeChat` has only its own message.
   if (frame !== null && !includeChat) return NOTHING
-  const { boundary, hasBudgets } = await readContextStart(db, threadId, side)
+  const { boundary, budgets } = await readContextStart(db, threadId, side)
   const transcript: Transcript = { threadId, from: boundary?.position ?? 0, run: includeChat ? null : run }
   const slides = compaction === undefined ? (window?.messages ?? null) : null
   const sizes = await readRowSizes(db, { ...transcript, limit: (slides ?? LIMITS.contextRows) + 1 })
@@ -59,7 +59,7 @@ export async function readWindow(
   const opening = boundary?.detail.opening ?? null
   const { clipped = null, cleared = null } = boundary?.detail ?? {}
   return {
-    hasBudgets,
+    budgets,
     boundary,
     opening: opening === null ? null : await findTranscriptRow(db, threadId, opening),
     rows: rows.map((row) => shorten(row, { clipped: clipped ?? 0, cleared: cleared ?? 0 })),
@@ -79,8 +79,7 @@ function shorten(
 }
 
 const NOTHING: ContextWindow = {
-  // Nothing was read, so it may have: the charge looks.
-  hasBudgets: true,
+  budgets: 'unread',
   boundary: null,
   opening: null,
   rows: [],

@@ -23,6 +23,7 @@ import type { CallModelInput } from '../../protocol/activities.js'
 import { LIMITS } from '../../protocol/limits.js'
 import type { AttachmentRef } from '../../protocol/message.js'
 import type { ContextItem, ContextManifest } from '../../protocol/event-codes.js'
+import type { StoredBudgets } from '../../store/budgets/subjects.js'
 import { statFile } from '../../store/files/files.js'
 import type { NewBoundary } from '../../store/messages/context-boundaries.js'
 import type { TranscriptMessage } from '../../store/messages/transcript.js'
@@ -89,8 +90,7 @@ export interface BuiltRequest
   readonly tools: number
   /** The number of rows before the window. */
   readonly dropped: number
-  /** Whether the store has budgets for the thread. */
-  readonly hasBudgets: boolean
+  readonly budgets: StoredBudgets
   /** The tokens that the model accepts, if its definition says so. */
   readonly contextWindow: number | null
   /** The provider's id of the model. */
@@ -138,7 +138,7 @@ export async function buildRequest(given: RequestParts): Promise<BuiltRequest> {
     tools: context.settings.tools?.length ?? 0,
     dropped: (cut.cut ?? window.boundary)?.detail.dropped ?? 0,
     ...omissionsOf(rows, { window, cut, summary }),
-    hasBudgets: window.hasBudgets,
+    budgets: window.budgets,
     contextWindow: context.model.maxContextTokens,
     modelId: context.model.model,
     shows: shownKinds(rows, context.inlining),

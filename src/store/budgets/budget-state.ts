@@ -23,7 +23,8 @@ export async function readBudgetState(
   db: Reader,
   run: { readonly threadId: string; readonly run: number },
 ): Promise<readonly BudgetState[]> {
-  const { subjects } = await readSubjects(db, run, { worker: undefined, agent: undefined })
+  const sources = { worker: undefined, agent: undefined, stored: 'unread' } as const
+  const subjects = await readSubjects(db, run, sources)
   const states: BudgetState[] = []
   for (const { scope, period, owner } of await ownersOf(db, run)) {
     const spending = await readSpending(db, { owner, period })

@@ -1,7 +1,7 @@
 /**
  * What the subjects of budgets have used.
- * Owns: the row of a subject in a period, its periods, and limits that a person has raised.
- * Does not own: which subjects a call has (`subjects.ts`), and the charge of a thread (`charges.ts`).
+ * Owns: the row of a subject in a period, its periods, limits that a person has raised, and how the charge of a thread is stored.
+ * Does not own: which subjects a call has (`subjects.ts`), and when a charge is made and ended (`charges.ts`).
  * Invariants:
  * - A row is read and written in one transaction of `writeLocked`: the statement that reads it locks it.
  * - A period begins by the clock of the database, and never again: a clock that jumps back gives nothing back.
@@ -25,6 +25,22 @@ interface SpendingKey {
   readonly period: BudgetPeriod
 }
 
+/** What the newest call of a thread has taken from budgets. What it holds is held in the row of its thread, and in those of its owners. */
+export interface Charge {
+  /** The newest model call: the id of its operation; empty: none. */
+  readonly operation: string
+  /** The newest call of a tool that was counted; empty: none. It holds nothing, so what the model call holds stays until the next one. */
+  readonly tool: string
+  readonly run: number
+  /** Of the request within the model call, from 1. */
+  readonly number: number
+  readonly scheduledAt: Micros
+  /** Up to here the time of the run is counted. */
+  readonly at: Micros
+  /** The subjects that are charged, in the periods of that time. */
+  readonly owners: readonly Pick<Spending, 'owner' | 'period' | 'beganAt'>[]
+}
+
 export interface Spending extends SpendingKey {
   /** When the period began; 0 for all time. */
   readonly beganAt: Micros
@@ -36,6 +52,10 @@ export interface Spending extends SpendingKey {
   readonly limits: Readonly<Partial<Record<BudgetLimit, number>>>
   /** Limits that persons have raised. */
   readonly raised: RaisedLimits
+  /** Only in the row of a thread. */
+  readonly charge: Charge | null
+  /** Whether the row is found among those whose charge holds something. */
+  readonly isHolding: boolean
 }
 
 interface LockedSubject extends SpendingKey {
@@ -75,11 +95,11 @@ const readRows = prepared<Row & { readonly now: string }>((values) => {
 
 const lockRows = prepared<Row & { readonly now: string }>((values) => {
   const rows = inGroups(values, 3).map(
-    (row) => sql`(${sql.join(row)}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}')`,
+    (row) => sql`(${sql.join(row)}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}', 0)`,
   )
   return sql`
     insert into spending (owner, period, thread_id, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
-      cost, held_input, held_output, held_cost, warned, limits, raised)
+      cost, held_input, held_output, held_cost, warned, limits, raised, holding)
     values ${sql.join(rows)}
     on conflict (owner, period) do update set period = excluded.period
     returning *, cast(current_timestamp as text) as now`
@@ -91,31 +111,59 @@ function inGroups<T>(values: readonly T[], size: number): readonly (readonly T[]
 
 /** Writes rows that this transaction has locked. */
 export function writeSpendings(tx: Writer, rows: readonly Spending[]): void {
-  if (rows.length > 0) pipeline(tx, writeRows(tx, rows.flatMap(valuesOf)))
+  if (rows.length === 0) return
+  pipeline(tx, writeRows(tx, rows.flatMap(valuesOf)))
+  for (const row of rows)
+    if (row.charge !== null && holds(row) !== row.isHolding) pipeline(tx, writeHolding(tx, row))
 }
 
-function valuesOf({ owner, period, beganAt, spent, held, warned, limits, raised }: Spending) {
+function valuesOf({ owner, period, beganAt, spent, held, warned, limits, raised, charge }: Spending) {
   return [
     ...[owner, period, beganAt, spent.steps, spent.modelCalls, spent.toolCalls, spent.runtime],
     ...[spent.inputTokens, spent.outputTokens, spent.cost],
     ...[held.inputTokens, held.outputTokens, held.cost],
     ...[JSON.stringify(warned), JSON.stringify(limits), JSON.stringify(raised)],
+    ...(charge === null ? NO_CHARGE : chargeValues(charge)),
   ]
+}
+
+const NO_CHARGE = [null, null, null, null, null, null, null]
+
+function chargeValues({ operation, tool, run, number, scheduledAt, at, owners }: Charge) {
+  const charged = owners.map(({ owner, period, beganAt }) => [owner, period, beganAt])
+  return [operation, tool, run, number, scheduledAt, at, JSON.stringify(charged)]
 }
 
 /** They are there, so that nothing is inserted: one statement for all of them. */
 const writeRows = prepared<unknown>((values) => {
-  const rows = inGroups(values, 16).map((row) => sql`(${sql.join(row)})`)
+  const rows = inGroups(values, 23).map((row) => sql`(${sql.join(row)}, 0)`)
   return sql`
     insert into spending (owner, period, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
-      cost, held_input, held_output, held_cost, warned, limits, raised)
+      cost, held_input, held_output, held_cost, warned, limits, raised,
+      operation, tool, run, number, scheduled_at, charged_at, owners, holding)
     values ${sql.join(rows)}
     on conflict (owner, period) do update set began_at = excluded.began_at, steps = excluded.steps,
       model_calls = excluded.model_calls, tool_calls = excluded.tool_calls, runtime = excluded.runtime,
       input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost = excluded.cost,
       held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost,
-      warned = excluded.warned, limits = excluded.limits, raised = excluded.raised`
+      warned = excluded.warned, limits = excluded.limits, raised = excluded.raised,
+      operation = excluded.operation, tool = excluded.tool, run = excluded.run, number = excluded.number,
+      scheduled_at = excluded.scheduled_at, charged_at = excluded.charged_at, owners = excluded.owners`
 })
+
+function holds({ held }: Spending): boolean {
+  return held.inputTokens + held.outputTokens + held.cost > 0
+}
+
+/** Alone, because a statement that names the column of an index writes the index too. */
+async function writeHolding(tx: Writer, row: Spending): Promise<void> {
+  await tx
+    .updateTable('spending')
+    .set({ holding: holds(row) ? 1 : 0 })
+    .where('owner', '=', row.owner)
+    .where('period', '=', row.period)
+    .execute()
+}
 
 /** What a subject has used in its present period, for readers; nothing if it has no row. */
 export async function readSpending(db: Reader, { owner, period }: SpendingKey): Promise<Spending> {
@@ -168,6 +216,8 @@ const EMPTY: Omit<Spending, keyof SpendingKey> = {
   warned: [],
   limits: {},
   raised: {},
+  charge: null,
+  isHolding: false,
 }
 
 function inPeriod(spending: Spending, period: BudgetPeriod, now: string): Spending {
@@ -189,8 +239,8 @@ function beginningOf(period: BudgetPeriod, now: string): Micros {
 
 type Row = Selectable<Schema['spending']>
 
+/** A row as it was written by this file: the store's boundary. */
 function fromRow(row: Row): Spending {
-  // Written by `writeSpending`: the store's boundary.
   const warned = JSON.parse(row.warned) as readonly BudgetLimit[]
   return {
     owner: row.owner,
@@ -209,5 +259,21 @@ function fromRow(row: Row): Spending {
     warned: warned.filter((name) => BUDGET_LIMITS.includes(name)),
     limits: JSON.parse(row.limits) as Spending['limits'],
     raised: JSON.parse(row.raised) as Spending['raised'],
+    charge: chargeFromRow(row),
+    isHolding: row.holding === 1,
+  }
+}
+
+function chargeFromRow(row: Row): Charge | null {
+  if (row.operation === null) return null
+  const owners = JSON.parse(row.owners ?? '[]') as readonly (readonly [string, BudgetPeriod, Micros])[]
+  return {
+    operation: row.operation,
+    tool: row.tool ?? '',
+    run: row.run ?? 0,
+    number: row.number ?? 0,
+    scheduledAt: row.scheduled_at ?? 0,
+    at: row.charged_at ?? 0,
+    owners: owners.map(([owner, period, beganAt]) => ({ owner, period, beganAt })),
   }
 }

@@ -8,22 +8,56 @@ import { BUDGET_PERIODS, limitsOf } from '../../policy/budget.js'
 import type { Budget, Budgets, Limit, OwnerBudgets } from '../../policy/budget.js'
 import type { BudgetPeriod, BudgetScope } from '../../protocol/event-codes.js'
 import type { ThreadPermissions } from '../../policy/judge.js'
-import type { Reader, Writer } from '../store.js'
+import type { Reader } from '../store.js'
 import { prepared } from '../transaction.js'
 
-/**
- * A column that is 1 if the store has a budget for a thread. It is part of the statement that reads the thread's row, so that
- * without budgets there is no statement more.
- */
-export const HAS_BUDGETS = sql<number>`case when threads.budgets is not null
-  or exists (select 1 from threads root where root.id = threads.root_thread_id and root.budgets is not null)
-  or exists (select 1 from owner_budgets owner where owner.account = coalesce(threads.account, '')
-    and owner.user_id in ('', coalesce(threads.user_id, ''))) then 1 else 0 end`
+type Json = string | null
 
-/** Budgets that the code of a worker gives: of itself, for every thread, and of the agent, for each of its runs. */
-export interface DefinedBudgets {
+/**
+ * The columns with the budgets that the store has for a thread: its own, and those of its root, its account and its user. They are part of
+ * the statement that reads the thread's row, so that budgets need no statement more. As text, for building it would cost more than running it.
+ */
+export const BUDGET_COLUMNS = [
+  'threads.root_thread_id as budgets_root_id',
+  'threads.account as budgets_account',
+  'threads.user_id as budgets_user_id',
+  'threads.budgets as budgets_of_thread',
+  sql<Json>`case when threads.root_thread_id = threads.id then null else
+    (select root.budgets from threads root where root.id = threads.root_thread_id) end`.as('budgets_of_root'),
+  sql<Json>`(select owner.budgets from owner_budgets owner
+    where owner.account = threads.account and owner.user_id = '')`.as('budgets_of_account'),
+  sql<Json>`(select owner.budgets from owner_budgets owner
+    where owner.account = coalesce(threads.account, '') and owner.user_id = threads.user_id)`.as(
+    'budgets_of_user',
+  ),
+] as const
+
+/** These columns. */
+interface BudgetRow {
+  readonly budgets_root_id: string
+  readonly budgets_account: string | null
+  readonly budgets_user_id: string | null
+  readonly budgets_of_thread: Json
+  readonly budgets_of_root: Json
+  readonly budgets_of_account: Json
+  readonly budgets_of_user: Json
+}
+
+/** What the store has for a thread. `unread`: whoever needs it reads it. */
+export type StoredBudgets = BudgetRow | 'unread'
+
+/** Where the budgets of a run are: in the code of its worker, for every thread, and of its agent, for each of its runs, and in the store. */
+export interface BudgetSources {
   readonly worker: Budgets | undefined
   readonly agent: Budget | undefined
+  readonly stored: StoredBudgets
+}
+
+/** Whether any of these can have a budget for the thread. */
+export function haveBudgets({ worker, agent, stored }: BudgetSources): boolean {
+  if (stored === 'unread' || worker !== undefined || agent !== undefined) return true
+  const { budgets_of_thread: thread, budgets_of_root: root, budgets_of_account: account } = stored
+  return (thread ?? root ?? account ?? stored.budgets_of_user) !== null
 }
 
 /** One subject of budgets in a period. */
@@ -42,74 +76,42 @@ interface BudgetedRun {
   readonly run: number
 }
 
-type Json = string | null
-
-/** Budgets of others that hold for a thread; as text, for building the statement would cost more than running it. */
-const OTHERS = [
-  sql<Json>`(select root.budgets from threads root where root.id = threads.root_thread_id)`.as('of_root'),
-  sql<Json>`(select owner.budgets from owner_budgets owner
-    where owner.account = threads.account and owner.user_id = '')`.as('of_account'),
-  sql<Json>`(select owner.budgets from owner_budgets owner
-    where owner.account = coalesce(threads.account, '') and owner.user_id = threads.user_id)`.as('of_user'),
-] as const
-
-interface BudgetsOfRun {
-  /** From the widest to the narrowest; empty without any budget. */
-  readonly subjects: readonly BudgetSubject[]
-  /** The user for whom the thread works. */
-  readonly requester: string | null
-  /** False: nobody can be asked. */
-  readonly isInteractive: boolean
-}
-
-/** The subjects whose budgets hold for a run. */
+/** The subjects whose budgets hold for a run, from the widest to the narrowest; empty without any budget. */
 export async function readSubjects(
   db: Reader,
-  run: BudgetedRun,
-  defined: DefinedBudgets,
-): Promise<BudgetsOfRun> {
-  return subjectsOf(run, defined, await selectBudgets(db, run.threadId).executeTakeFirst())
-}
-
-/** The same for a call that is about to be charged. */
-export async function readChargedSubjects(
-  tx: Writer,
-  run: BudgetedRun,
-  defined: DefinedBudgets,
-): Promise<BudgetsOfRun> {
-  const [row] = await readBudgets(tx, [run.threadId])
-  return subjectsOf(run, defined, row)
-}
-
-function selectBudgets(db: Reader, threadId: string) {
-  return db
-    .selectFrom('threads')
-    .select(['root_thread_id', 'account', 'user_id', 'budgets', 'permissions', ...OTHERS])
-    .where('id', '=', threadId)
-}
-
-const readBudgets = prepared(([threadId], tx) => selectBudgets(tx, String(threadId)))
-
-type BudgetRow = Awaited<ReturnType<typeof readBudgets>>[number]
-
-function subjectsOf(
   { threadId, run }: BudgetedRun,
-  { worker, agent }: DefinedBudgets,
-  row: BudgetRow | undefined,
-): BudgetsOfRun {
-  if (row === undefined) return { subjects: [], requester: null, isInteractive: true }
-  const { root_thread_id: rootThreadId, account, user_id: userId } = row
-  const own = readJson<Budgets>(row.budgets)
-  const root = readJson<Budgets>(row.of_root)
-  const subjects = [
-    ...ownerSubjects('account', accountOwner(account), readJson<OwnerBudgets>(row.of_account)),
-    ...ownerSubjects('user', userOwner(account, userId), readJson<OwnerBudgets>(row.of_user)),
+  { worker, agent, stored }: BudgetSources,
+): Promise<readonly BudgetSubject[]> {
+  const row = stored === 'unread' ? (await readBudgets(db, [threadId]))[0] : stored
+  if (row === undefined) return []
+  const { budgets_account: account, budgets_user_id: userId, budgets_root_id: rootThreadId } = row
+  const own = readJson<Budgets>(row.budgets_of_thread)
+  const root = rootThreadId === threadId ? own : readJson<Budgets>(row.budgets_of_root)
+  return [
+    ...ownerSubjects('account', accountOwner(account), readJson<OwnerBudgets>(row.budgets_of_account)),
+    ...ownerSubjects('user', userOwner(account, userId), readJson<OwnerBudgets>(row.budgets_of_user)),
     ...subject('tree', treeOwner(rootThreadId), rootThreadId, [worker?.tree, root?.tree]),
     ...subject('thread', threadOwner(threadId), threadId, [worker?.thread, own?.thread]),
     ...subject('run', runOwner(threadId, run), threadId, [worker?.run, agent, own?.run]),
   ]
-  const { interactive = true } = readJson<ThreadPermissions>(row.permissions) ?? {}
-  return { subjects, requester: userId, isInteractive: interactive }
+}
+
+const readBudgets = prepared<BudgetRow>(([threadId], db) =>
+  db.selectFrom('threads').select(BUDGET_COLUMNS).where('threads.id', '=', String(threadId)),
+)
+
+/** Whom a thread works for, and whether anybody can be asked. */
+export async function readPeople(
+  db: Reader,
+  threadId: string,
+): Promise<{ readonly requester: string | null; readonly isInteractive: boolean }> {
+  const row = await db
+    .selectFrom('threads')
+    .select(['user_id', 'permissions'])
+    .where('id', '=', threadId)
+    .executeTakeFirst()
+  const { interactive = true } = readJson<ThreadPermissions>(row?.permissions ?? null) ?? {}
+  return { requester: row?.user_id ?? null, isInteractive: interactive }
 }
 
 /** The owners whose budgets can hold for a run, from the widest to the narrowest, with or without any. */
@@ -165,6 +167,13 @@ function threadOwner(threadId: string): string {
 
 function runOwner(threadId: string, run: number): string {
   return `run:${run}:${threadId}`
+}
+
+/** The row of a thread, which has its charge, whether it has a budget or not. It is locked before those of all other subjects. */
+export function threadSubject(
+  threadId: string,
+): Pick<BudgetSubject, 'owner' | 'threadId'> & { readonly period: 'total' } {
+  return { owner: threadOwner(threadId), period: 'total', threadId }
 }
 
 function ownerSubjects(

@@ -12,7 +12,10 @@ export interface OwnerBudgetsTable {
   updated_at: Micros
 }
 
-/** What a subject of budgets has used in a period, and what requests in flight may still use of it. */
+/**
+ * What a subject of budgets has used in a period, and what requests in flight may still use of it. The row of a thread for all time also has
+ * the charge of its newest call (`charges.ts`), so that a call locks, reads and writes one table.
+ */
 export interface SpendingTable {
   /** Names the subject (`store/budgets/subjects.ts`). */
   owner: string
@@ -31,6 +34,7 @@ export interface SpendingTable {
   output_tokens: number
   /** Millionths of a dollar. */
   cost: number
+  /** Of the row of a thread: what its charge holds. */
   held_input: number
   held_output: number
   held_cost: number
@@ -40,27 +44,21 @@ export interface SpendingTable {
   limits: string
   /** JSON: limits that a person has raised. */
   raised: string
-}
-
-/** The newest charge of a thread: its next one, its end or a sweep puts what was really used in the place of what it holds. */
-export interface ChargesTable {
-  thread_id: string
-  /** The newest model call. */
-  operation: string
+  /** The newest model call that was charged; null: the row has no charge. */
+  operation: string | null
   /** The newest call of a tool that was counted; empty: none. */
-  tool: string
-  run: number
+  tool: string | null
+  run: number | null
   /** Of the request within the model call, from 1. */
-  number: number
+  number: number | null
   /** When Temporal scheduled the attempt that made it. */
-  scheduled_at: Micros
+  scheduled_at: Micros | null
   /** Up to here the time of the run is counted. */
-  at: Micros
+  charged_at: Micros | null
   /** JSON: the owners and periods that are charged. */
-  owners: string
-  held_input: number
-  held_output: number
-  held_cost: number
+  owners: string | null
+  /** 1: the charge holds something. It changes with the first and the last call of a run, so that its index does not with each. */
+  holding: number
 }
 
 /** The same as the migration sees them. */
@@ -89,23 +87,15 @@ export const BUDGET_TABLES = {
       warned: 'text',
       limits: 'text',
       raised: 'text',
+      operation: 'text?',
+      tool: 'text?',
+      run: 'int?',
+      number: 'int?',
+      scheduled_at: 'big?',
+      charged_at: 'big?',
+      owners: 'text?',
+      holding: 'int',
     },
     key: ['owner', 'period'],
-  },
-  charges: {
-    columns: {
-      thread_id: 'text',
-      operation: 'text',
-      tool: 'text',
-      run: 'int',
-      number: 'int',
-      scheduled_at: 'big',
-      at: 'big',
-      owners: 'text',
-      held_input: 'big',
-      held_output: 'big',
-      held_cost: 'big',
-    },
-    key: ['thread_id'],
   },
 } as const

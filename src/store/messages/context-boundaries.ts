@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Side } from '../../protocol/plan.js'
-import { HAS_BUDGETS } from '../budgets/subjects.js'
+import { BUDGET_COLUMNS } from '../budgets/subjects.js'
+import type { StoredBudgets } from '../budgets/subjects.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import type { Micros } from '../../protocol/time.js'
@@ -47,12 +48,12 @@ export interface NewBoundary extends Boundary {
   readonly createdAt: Micros
 }
 
-/** Where the context of a side begins, and whether the store has budgets for the thread, in one statement. */
+/** Where the context of a side begins, and the budgets that the store has for the thread, in one statement. */
 export async function readContextStart(
   db: Reader,
   threadId: string,
   side: Side,
-): Promise<{ readonly boundary: Boundary | null; readonly hasBudgets: boolean }> {
+): Promise<{ readonly boundary: Boundary | null; readonly budgets: StoredBudgets }> {
   const row = await db
     .selectFrom('threads')
     .leftJoin('boundaries', (join) =>
@@ -67,7 +68,7 @@ export async function readContextStart(
       ),
     )
     .select(['boundaries.position', 'boundaries.kind', 'boundaries.operation', 'boundaries.detail'])
-    .select(HAS_BUDGETS.as('has_budgets'))
+    .select(BUDGET_COLUMNS)
     .where('threads.id', '=', threadId)
     .executeTakeFirst()
   const { position = null, kind = null, operation = null, detail = null } = row ?? {}
@@ -75,7 +76,7 @@ export async function readContextStart(
     position === null || kind === null || operation === null
       ? null
       : boundaryFromRow({ position, kind, operation, detail })
-  return { boundary, hasBudgets: row?.has_budgets === 1 }
+  return { boundary, budgets: row ?? 'unread' }
 }
 
 /** The current boundary; null: the whole transcript is in the context. */

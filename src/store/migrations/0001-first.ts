@@ -459,7 +459,7 @@ function indexesOfContent(index: MakeIndex, kind: SchemaChanger['kind']) {
     // The deletion of a thread deletes what its runs have used.
     index('spending_by_thread', 'spending', ['thread_id']).where(of('thread_id'), 'is not', null),
     // A request that waits for others looks for those that are over.
-    index('charges_held', 'charges', ['thread_id']).where(of('held_input'), '>', 0),
+    index('spending_holding', 'spending', ['thread_id']).where(of('holding'), '=', 1),
     // The deletion of a thread deletes them, and operators list those of an account.
     index('grants_by_thread', 'grants', ['thread_id']),
     index('grants_by_account', 'grants', ['account', 'id']),

@@ -187,7 +187,6 @@ const OWNED = {
   pending: 'id',
   grants: 'id',
   spending: 'owner',
-  charges: 'operation',
   effects: 'id',
   variables: 'name',
   boundaries: 'id',

@@ -9,7 +9,8 @@ import { fact } from '../../protocol/facts.js'
 import type { ForkedFrom } from '../../protocol/payloads/lifecycle.js'
 import type { Side } from '../../protocol/plan.js'
 import { appendEvents } from '../events.js'
-import { HAS_BUDGETS } from '../budgets/subjects.js'
+import { BUDGET_COLUMNS } from '../budgets/subjects.js'
+import type { StoredBudgets } from '../budgets/subjects.js'
 import type { OwnState } from '../../protocol/payloads/sessions.js'
 import type { JsonObject } from '../../protocol/values.js'
 import { rowCodec } from '../row-codec.js'
@@ -163,12 +164,11 @@ export async function findThreadForStep(db: Reader, id: string): Promise<ThreadO
 }
 
 export interface ThreadOfCall extends ThreadOfStep {
-  /** Whether the store has budgets for it. */
-  readonly hasBudgets: boolean
+  readonly budgets: StoredBudgets
   readonly permissions: StoredPermissions
 }
 
-/** As `findThreadForStep`, with all permissions that the store has for a call of the run, in one statement by keys. */
+/** As `findThreadForStep`, with all budgets and permissions that the store has for a call of the run, in one statement by keys. */
 export async function findThreadForCall(
   db: Reader,
   { threadId, run }: { readonly threadId: string; readonly run: number },
@@ -176,7 +176,7 @@ export async function findThreadForCall(
   const row = await db
     .selectFrom('threads')
     .select(STEP_COLUMNS)
-    .select(HAS_BUDGETS.as('has_budgets'))
+    .select(BUDGET_COLUMNS)
     .select((thread) => [
       'permissions as thread',
       thread
@@ -201,12 +201,12 @@ export async function findThreadForCall(
     .where('id', '=', threadId)
     .executeTakeFirst()
   if (row === undefined) return null
-  const { account, user, thread, run: ofRun, has_budgets: has, ...step } = row
+  const { account, user, thread, run: ofRun, ...step } = row
   const found = {
     ...{ account: readJson<Permissions>(account), user: readJson<Permissions>(user) },
     ...{ thread: readJson<ThreadPermissions>(thread), run: readJson<Permissions>(ofRun) },
   }
-  return { ...step, hasBudgets: has === 1, permissions: storedPermissions(found) }
+  return { ...step, budgets: step, permissions: storedPermissions(found) }
 }
 
 /** Columns that this store has written: its boundary. */

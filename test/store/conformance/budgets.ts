@@ -3,14 +3,7 @@ import { NOTHING_HELD } from '../../../src/policy/budget-judgement.js'
 import type { Held } from '../../../src/policy/budget-judgement.js'
 import { nowMicros } from '../../../src/protocol/time.js'
 import { readBudgetState } from '../../../src/store/budgets/budget-state.js'
-import {
-  endChargeOf,
-  endOldCharges,
-  findCharge,
-  lockCharge,
-  putCharge,
-  settled,
-} from '../../../src/store/budgets/charges.js'
+import { endChargeOf, endOldCharges, findCharge, settled } from '../../../src/store/budgets/charges.js'
 import { deleteThreadRows } from '../../../src/store/threads/retention.js'
 import { findOwnerBudgets, putOwnerBudgets } from '../../../src/store/budgets/owner-budgets.js'
 import {
@@ -20,8 +13,8 @@ import {
   readSpending,
   writeSpendings,
 } from '../../../src/store/budgets/spending.js'
-import type { Spending } from '../../../src/store/budgets/spending.js'
-import { ownerName, ownersOf, readSubjects } from '../../../src/store/budgets/subjects.js'
+import type { Charge, Spending } from '../../../src/store/budgets/spending.js'
+import { ownerName, ownersOf, readSubjects, threadSubject } from '../../../src/store/budgets/subjects.js'
 import { finishOperation, insertOperation } from '../../../src/store/operations.js'
 import type { Store, Writer } from '../../../src/store/store.js'
 import { insertThread } from '../../../src/store/threads/threads.js'
@@ -32,19 +25,25 @@ const TREE = { owner: 'tree:t', period: 'total' } as const
 const HELD: Held = { inputTokens: 10, outputTokens: 20, cost: 30 }
 /** A charge that is older than an hour is ended by whoever sees it. */
 const BEGAN = nowMicros()
-const NO_CODE = { worker: undefined, agent: undefined }
+const IN_STORE = { worker: undefined, agent: undefined, stored: 'unread' } as const
+const OWN = threadSubject('t')
 
-const charge = {
-  ...{ threadId: 't', operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
-  ...{ owners: [{ ...TREE, beganAt: 0 }], held: HELD },
+const charge: Charge = {
+  ...{ operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
+  owners: [OWN, TREE].map(({ owner, period }) => ({ owner, period, beganAt: 0 })),
+}
+
+/** The row of thread `t` with this charge, which holds so much. */
+async function putCharge(tx: Writer, given: Charge = charge, held = HELD): Promise<void> {
+  await changeRow(tx, OWN, (row) => ({ ...row, held, charge: given }))
 }
 
 /** A request holds something of the tree of thread `t`. */
 async function hold(store: Store): Promise<void> {
   await makeThread(store, 't')
   await store.writeLocked(async (tx) => {
+    await putCharge(tx)
     await changeRow(tx, { ...TREE, threadId: 't' }, (row) => ({ ...row, held: HELD }))
-    await putCharge(tx, charge)
     await insertOperation(tx, {
       ...{ thread_id: 't', id: 'model_1_1', kind: 'model', state: 'started', attempt: 1, started_at: NOW },
       detail: { requests: [{ usage: null, error: null, prices: { inputPrice: 2 } }] },
@@ -90,7 +89,8 @@ export function budgetConformance(withStore: WithStore): void {
       await Promise.all([1, 2, 3].map(() => endChargeOf(store, { threadId: 't', at: BEGAN + 2_000_000 })))
       expect(await sums(store)).toEqual([10, 0, 20, 0, 0, 0])
       expect((await store.read((db) => readSpending(db, TREE))).spent.runtime).toBe(2_000)
-      expect((await store.read((db) => findCharge(db, 't')))?.held.inputTokens).toBe(0)
+      expect((await store.read((db) => readSpending(db, OWN))).held.inputTokens).toBe(0)
+      expect((await store.read((db) => findCharge(db, 't')))?.at).toBe(BEGAN + 2_000_000)
     }),
   )
 
@@ -129,8 +129,8 @@ export function budgetConformance(withStore: WithStore): void {
       await hold(store)
       const account = { owner: 'account:a', period: 'total' } as const
       await store.writeLocked(async (tx) => {
-        await changeRow(tx, { ...account, threadId: null }, (row) => ({ ...row, held: HELD }))
         await putCharge(tx, { ...charge, owners: [...charge.owners, { ...account, beganAt: 0 }] })
+        await changeRow(tx, { ...account, threadId: null }, (row) => ({ ...row, held: HELD }))
       })
       await deleteThreadRows(store, 't')
       const { spent, held } = await store.read((db) => readSpending(db, account))
@@ -143,11 +143,11 @@ export function budgetConformance(withStore: WithStore): void {
     withStore(async (store) => {
       await hold(store)
       const next = store.writeLocked(async (tx) => {
-        const known = await lockCharge(tx, 't')
-        const held = known?.held ?? NOTHING_HELD
-        const used = held === NOTHING_HELD ? NOTHING_HELD : { ...HELD, inputTokens: 10 }
+        const [own] = await lockSpendings(tx, [OWN])
+        const held = own?.held ?? NOTHING_HELD
+        const used = held.inputTokens === 0 ? NOTHING_HELD : { ...HELD, inputTokens: 10 }
         await changeRow(tx, { ...TREE, threadId: 't' }, (row) => settled(row, held, used))
-        await putCharge(tx, { ...charge, operation: 'model_1_2', held: { ...HELD, inputTokens: 0 } })
+        await putCharge(tx, { ...charge, operation: 'model_1_2' }, NOTHING_HELD)
       })
       await Promise.all([next, endOldCharges(store, null), endChargeOf(store, { threadId: 't', at: null })])
       const [input] = await sums(store)
@@ -231,7 +231,7 @@ export function budgetConformance(withStore: WithStore): void {
         })
       })
       const of = async (threadId: string) => {
-        const { subjects } = await store.read((db) => readSubjects(db, { threadId, run: 2 }, NO_CODE))
+        const subjects = await store.read((db) => readSubjects(db, { threadId, run: 2 }, IN_STORE))
         return subjects.map(({ scope, owner, limits }) => [scope, owner, limits[0]?.most])
       }
       const shared = [

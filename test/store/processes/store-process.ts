@@ -63,7 +63,7 @@ async function chargeForever(threadId: string): Promise<never> {
     const begun = { kind: 'model', state: 'started', attempt: 1, started_at: n } as const
     await chargeAndBegin(store, {
       call: requestOf(threadId, n),
-      defined: { worker: { tree: { maxInputTokens: 1e9 } }, agent: undefined },
+      sources: { worker: { tree: { maxInputTokens: 1e9 } }, agent: undefined, stored: 'unread' },
       begin: (own) =>
         own.write((tx) =>
           insertOperation(tx, { ...{ thread_id: threadId, id }, ...begun, detail: { requests: [request] } }),
