@@ -41,14 +41,15 @@ export interface SpentByTree {
 export async function spentByTrees(database: string): Promise<readonly SpentByTree[]> {
   const rows = await ask<Record<keyof SpentByTree, string>>(
     database,
-    `select s.thread_id as "threadId", s.held_input + s.held_output as held, s.model_calls as charged, s.input_tokens as input,
+    `select s.thread_id as "threadId", s.state::jsonb->'spent'->>'modelCalls' as charged, s.state::jsonb->'spent'->>'inputTokens' as input,
+      (s.state::jsonb->'held'->>'inputTokens')::bigint + (s.state::jsonb->'held'->>'outputTokens')::bigint as held,
       count(r.request) as requests, coalesce(sum((r.request->'usage'->>'inputTokens')::bigint), 0) as reported
     from spending s
     join threads t on t.root_thread_id = s.thread_id
     left join operations o on o.thread_id = t.id and o.kind in ('model', 'activation')
     left join lateral jsonb_array_elements(coalesce((o.detail::jsonb)->'requests', '[]'::jsonb)) as r(request) on true
     where s.owner = 'tree:' || s.thread_id
-    group by s.thread_id, s.held_input, s.held_output, s.model_calls, s.input_tokens`,
+    group by s.thread_id, s.state`,
   )
   return rows.map(({ threadId, ...sums }) => {
     const of = (name: Exclude<keyof SpentByTree, 'threadId'>): number => Number(sums[name])

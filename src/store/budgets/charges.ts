@@ -180,19 +180,17 @@ async function listOldCharges(db: Reader, before: Micros): Promise<readonly Know
       join.onRef('runs.thread_id', '=', 'spending.thread_id').onRef('runs.number', '=', 'spending.run'),
     )
     .leftJoin('threads', 'threads.id', 'spending.thread_id')
-    .select(['spending.thread_id', 'spending.operation', 'spending.number', 'spending.charged_at'])
-    .where('spending.holding', '=', 1)
-    .where((where) =>
-      where.or([
-        where('operations.state', '=', 'finished'),
-        where('runs.ended_at', 'is not', null),
-        where('threads.closed_at', 'is not', null),
-        where('threads.id', 'is', null),
-        where('spending.charged_at', '<', before),
-      ]),
+    .select(['spending.thread_id', 'spending.operation', 'spending.charge'])
+    .select(
+      sql<number>`case when operations.state = 'finished' or runs.ended_at is not null
+        or threads.closed_at is not null or threads.id is null then 1 else 0 end`.as('is_over'),
     )
+    .where('spending.holding', '=', 1)
     .execute()
-  return rows.flatMap(({ thread_id: threadId, operation, number, charged_at: at }) =>
-    threadId === null || operation === null ? [] : { threadId, operation, number: number ?? 0, at: at ?? 0 },
-  )
+  return rows.flatMap(({ thread_id: threadId, operation, charge, is_over: isOver }) => {
+    if (threadId === null || operation === null || charge === null) return []
+    // Written by `writeSpendings`: the store's boundary.
+    const { number, at } = JSON.parse(charge) as Pick<Charge, 'number' | 'at'>
+    return isOver === 1 || at < before ? { threadId, operation, number, at } : []
+  })
 }

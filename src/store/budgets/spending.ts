@@ -94,12 +94,9 @@ const readRows = prepared<Row & { readonly now: string }>((values) => {
 })
 
 const lockRows = prepared<Row & { readonly now: string }>((values) => {
-  const rows = inGroups(values, 3).map(
-    (row) => sql`(${sql.join(row)}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '[]', '{}', '{}', 0)`,
-  )
+  const rows = inGroups(values, 3).map((row) => sql`(${sql.join(row)}, 0, '{}', 0)`)
   return sql`
-    insert into spending (owner, period, thread_id, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
-      cost, held_input, held_output, held_cost, warned, limits, raised, holding)
+    insert into spending (owner, period, thread_id, began_at, state, holding)
     values ${sql.join(rows)}
     on conflict (owner, period) do update set period = excluded.period
     returning *, cast(current_timestamp as text) as now`
@@ -118,37 +115,20 @@ export function writeSpendings(tx: Writer, rows: readonly Spending[]): void {
 }
 
 function valuesOf({ owner, period, beganAt, spent, held, warned, limits, raised, charge }: Spending) {
-  return [
-    ...[owner, period, beganAt, spent.steps, spent.modelCalls, spent.toolCalls, spent.runtime],
-    ...[spent.inputTokens, spent.outputTokens, spent.cost],
-    ...[held.inputTokens, held.outputTokens, held.cost],
-    ...[JSON.stringify(warned), JSON.stringify(limits), JSON.stringify(raised)],
-    ...(charge === null ? NO_CHARGE : chargeValues(charge)),
-  ]
-}
-
-const NO_CHARGE = [null, null, null, null, null, null, null]
-
-function chargeValues({ operation, tool, run, number, scheduledAt, at, owners }: Charge) {
-  const charged = owners.map(({ owner, period, beganAt }) => [owner, period, beganAt])
-  return [operation, tool, run, number, scheduledAt, at, JSON.stringify(charged)]
+  const state: State = { spent, held, warned, limits, raised }
+  if (charge === null) return [owner, period, beganAt, JSON.stringify(state), null, null, null]
+  const { operation, run, ...rest } = charge
+  return [owner, period, beganAt, JSON.stringify(state), operation, run, JSON.stringify(rest)]
 }
 
 /** They are there, so that nothing is inserted: one statement for all of them. */
 const writeRows = prepared<unknown>((values) => {
-  const rows = inGroups(values, 23).map((row) => sql`(${sql.join(row)}, 0)`)
+  const rows = inGroups(values, 7).map((row) => sql`(${sql.join(row)}, 0)`)
   return sql`
-    insert into spending (owner, period, began_at, steps, model_calls, tool_calls, runtime, input_tokens, output_tokens,
-      cost, held_input, held_output, held_cost, warned, limits, raised,
-      operation, tool, run, number, scheduled_at, charged_at, owners, holding)
+    insert into spending (owner, period, began_at, state, operation, run, charge, holding)
     values ${sql.join(rows)}
-    on conflict (owner, period) do update set began_at = excluded.began_at, steps = excluded.steps,
-      model_calls = excluded.model_calls, tool_calls = excluded.tool_calls, runtime = excluded.runtime,
-      input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cost = excluded.cost,
-      held_input = excluded.held_input, held_output = excluded.held_output, held_cost = excluded.held_cost,
-      warned = excluded.warned, limits = excluded.limits, raised = excluded.raised,
-      operation = excluded.operation, tool = excluded.tool, run = excluded.run, number = excluded.number,
-      scheduled_at = excluded.scheduled_at, charged_at = excluded.charged_at, owners = excluded.owners`
+    on conflict (owner, period) do update set began_at = excluded.began_at, state = excluded.state,
+      operation = excluded.operation, run = excluded.run, charge = excluded.charge`
 })
 
 function holds({ held }: Spending): boolean {
@@ -191,34 +171,35 @@ export async function raiseLimit(
   const spending = await readSpending(tx, { owner, period })
   if (spending.beganAt !== beganAt || (spending.raised[name]?.most ?? 0) > most) return
   const raised: RaisedLimits = { ...spending.raised, [name]: { most, approval } }
-  const warned = spending.warned.filter((one) => one !== name)
+  await setState(tx, { ...spending, raised, warned: spending.warned.filter((one) => one !== name) })
+}
+
+/** The budgets of an owner were set anew: nothing that was raised before holds. */
+export async function forgetRaised(tx: Writer, owner: string): Promise<void> {
+  const rows = await tx.selectFrom('spending').selectAll().where('owner', '=', owner).execute()
+  for (const row of rows) await setState(tx, { ...fromRow(row), raised: {}, limits: {}, warned: [] })
+}
+
+/** Only the state, so that no row is made. */
+async function setState(
+  tx: Writer,
+  { owner, period, spent, held, warned, limits, raised }: Spending,
+): Promise<void> {
+  const state: State = { spent, held, warned, limits, raised }
   await tx
     .updateTable('spending')
-    .set({ raised: JSON.stringify(raised), warned: JSON.stringify(warned) })
+    .set({ state: JSON.stringify(state) })
     .where('owner', '=', owner)
     .where('period', '=', period)
     .execute()
 }
 
-/** The budgets of an owner were set anew: nothing that was raised before holds. */
-export async function forgetRaised(tx: Writer, owner: string): Promise<void> {
-  await tx
-    .updateTable('spending')
-    .set({ raised: '{}', limits: '{}', warned: '[]' })
-    .where('owner', '=', owner)
-    .execute()
-}
+/** What a row has as JSON. */
+type State = Pick<Spending, 'spent' | 'held' | 'warned' | 'limits' | 'raised'>
 
-const EMPTY: Omit<Spending, keyof SpendingKey> = {
-  beganAt: 0,
-  spent: NOTHING_SPENT,
-  held: NOTHING_HELD,
-  warned: [],
-  limits: {},
-  raised: {},
-  charge: null,
-  isHolding: false,
-}
+const NEW: State = { spent: NOTHING_SPENT, held: NOTHING_HELD, warned: [], limits: {}, raised: {} }
+
+const EMPTY: Omit<Spending, keyof SpendingKey> = { ...NEW, beganAt: 0, charge: null, isHolding: false }
 
 function inPeriod(spending: Spending, period: BudgetPeriod, now: string): Spending {
   const beganAt = beginningOf(period, now)
@@ -240,40 +221,16 @@ function beginningOf(period: BudgetPeriod, now: string): Micros {
 type Row = Selectable<Schema['spending']>
 
 /** A row as it was written by this file: the store's boundary. */
-function fromRow(row: Row): Spending {
-  const warned = JSON.parse(row.warned) as readonly BudgetLimit[]
+function fromRow({ owner, period, began_at: beganAt, operation, run, holding, ...row }: Row): Spending {
+  const state = { ...NEW, ...(JSON.parse(row.state) as Partial<State>) }
+  const rest = JSON.parse(row.charge ?? 'null') as Omit<Charge, 'operation' | 'run'> | null
   return {
-    owner: row.owner,
-    period: row.period as BudgetPeriod,
-    beganAt: row.began_at,
-    spent: {
-      steps: row.steps,
-      modelCalls: row.model_calls,
-      toolCalls: row.tool_calls,
-      runtime: row.runtime,
-      inputTokens: row.input_tokens,
-      outputTokens: row.output_tokens,
-      cost: row.cost,
-    },
-    held: { inputTokens: row.held_input, outputTokens: row.held_output, cost: row.held_cost },
-    warned: warned.filter((name) => BUDGET_LIMITS.includes(name)),
-    limits: JSON.parse(row.limits) as Spending['limits'],
-    raised: JSON.parse(row.raised) as Spending['raised'],
-    charge: chargeFromRow(row),
-    isHolding: row.holding === 1,
-  }
-}
-
-function chargeFromRow(row: Row): Charge | null {
-  if (row.operation === null) return null
-  const owners = JSON.parse(row.owners ?? '[]') as readonly (readonly [string, BudgetPeriod, Micros])[]
-  return {
-    operation: row.operation,
-    tool: row.tool ?? '',
-    run: row.run ?? 0,
-    number: row.number ?? 0,
-    scheduledAt: row.scheduled_at ?? 0,
-    at: row.charged_at ?? 0,
-    owners: owners.map(([owner, period, beganAt]) => ({ owner, period, beganAt })),
+    owner,
+    period: period as BudgetPeriod,
+    beganAt,
+    ...state,
+    warned: state.warned.filter((name) => BUDGET_LIMITS.includes(name)),
+    charge: rest === null ? null : { ...rest, operation: operation ?? '', run: run ?? 0 },
+    isHolding: holding === 1,
   }
 }
