@@ -17,7 +17,6 @@ import type {
   PrepareMessageAnswer,
   RunEffectAnswer,
   StepInput,
-  WaitAnswer,
 } from '../protocol/activities.js'
 import { ACTIVITIES } from '../protocol/answer-problem.js'
 import type { DeliverReportAnswer, RunEnd, SettleAnswer, SettleInput } from '../protocol/end-activities.js'
@@ -45,8 +44,8 @@ export async function observeStep(
   return answer
 }
 
-function countWait({ limited }: WaitAnswer): void {
-  instruments().waits.add(1, { 'everthread.wait': limited === true ? 'limit' : 'provider' })
+function countWait({ cause = 'provider' }: { readonly cause?: string }): void {
+  instruments().waits.add(1, { 'everthread.wait': cause })
 }
 
 /** Observes `executeTool` and the activities that prepare or complete a call. */

@@ -50,7 +50,7 @@ export async function waitForTokens(
   return commit(store, operation, async (tx): Promise<WaitAnswer> => {
     await keep(tx, operation, { state, detail: step.log.detail() })
     await appendEvents(tx, { threadId, events: [exhausted(kind, until, stepScope(input))], now })
-    return { type: 'wait', until, limited: true, ...newPlan(input, content) }
+    return { type: 'wait', until, cause: 'limit', ...newPlan(input, content) }
   })
 }
 
@@ -76,7 +76,7 @@ export async function waitForToolCall(
   return store.write(async (tx): Promise<WaitAnswer | TerminatedAnswer> => {
     if ((await openThreadForCall(tx, input)) === null) return { type: 'terminated' }
     await appendEvents(tx, { threadId, events, now: microseconds(input) })
-    return { type: 'wait', until, limited: true, storedNothing: true }
+    return { type: 'wait', until, cause: 'limit', storedNothing: true }
   })
 }
 

@@ -312,15 +312,18 @@ export interface EndAnswer {
 
 /**
  * Any activity of a step may request to be called again later, under the same operation id, because of a limit of a provider
- * or of the thread's account.
+ * or of the thread's account, or because what its call has begun is at work elsewhere.
  */
 export interface WaitAnswer {
   readonly type: 'wait'
   readonly until: Millis
   readonly plan?: Plan
   readonly usage?: Usage
-  /** The account of the thread has used up a limit. Absent: a provider asks for the wait. */
-  readonly limited?: true
+  /**
+   * `limit`: the account of the thread has used up a limit. `call`: nothing is short, and the call goes on then, for example with a look at a
+   * task of its server. Absent: a provider asks for the wait.
+   */
+  readonly cause?: 'limit' | 'call'
   /** Nothing was stored: the facts of the input wait for the next activity. */
   readonly storedNothing?: true
 }

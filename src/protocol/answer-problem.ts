@@ -308,7 +308,13 @@ const IN_STEP = {
     ...{ requestId: isWord, kind: isWord, status: isWord, next: oneOf('complete', 'execute') },
     ...{ answered: optional(isTrue), expiresAt: optional(isFinite), plan, usage, operations },
   },
-  wait: { until: isFinite, plan, usage, limited: optional(isTrue), storedNothing: optional(isTrue) },
+  wait: {
+    until: isFinite,
+    plan,
+    usage,
+    cause: optional(oneOf('limit', 'call')),
+    storedNothing: optional(isTrue),
+  },
   end: {
     ...{ reason: isWord, outcome: oneOf('completed', 'failed', 'blocked'), usage, plan, operations },
     request: optional(objectOf({ id: isWord, kind: isWord })),

@@ -35,12 +35,12 @@ import type { Millis } from '../protocol/time.js'
  */
 export function applyWait(
   control: ThreadControl,
-  { until, plan, usage }: WaitAnswer,
+  { plan, usage, ...wait }: WaitAnswer,
   again: ModelCall | null,
 ): ThreadControl {
   const { run } = control
   if (run === null) return control
-  const waiting = pauseRun(addUsage(run, usage), until, again)
+  const waiting = pauseRun(addUsage(run, usage), wait, again)
   const known = stepOf(run) === null ? (plan ?? control.plan) : control.plan
   return { ...control, progressed: true, plan: known, run: waiting }
 }

@@ -56,7 +56,7 @@ describe('a run', () => {
 
   test('a run that waits still shows the call that it waits to make', () => {
     const running = run({ step: step({ calls: [{ id: 'c0', name: 'work', state: 'open' }] }) })
-    const waiting = pauseRun(running, NOW + 1000, null)
+    const waiting = pauseRun(running, { until: NOW + 1000 }, null)
     const control = idleControl({}, { plan: plan(), run: waiting })
     expect(kind(control)).toBe('waitUntil')
     expect(workAction(control, waiting)).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })

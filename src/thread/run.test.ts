@@ -35,7 +35,7 @@ test('a message that preempts leaves what a stop has said of the children', () =
 
 describe('a wait', () => {
   test('the same operation goes on after it, and until it has answered the run is resumed', () => {
-    const waiting = pauseRun(run({ step: step() }), NOW, null)
+    const waiting = pauseRun(run({ step: step() }), { until: NOW }, null)
     expect(waiting.phase).toMatchObject({ kind: 'waiting', until: NOW, work: { kind: 'stepping' } })
     expect(isResumed(waiting)).toBe(false)
     expect(resumeRun(waiting).phase).toMatchObject({ kind: 'stepping', resumed: true })
@@ -47,7 +47,7 @@ describe('a wait', () => {
   })
 
   test('a model call is made again as it was, until it is answered', () => {
-    const again = resumeRun(pauseRun(run(), NOW, CALL))
+    const again = resumeRun(pauseRun(run(), { until: NOW }, CALL))
     expect(again.phase).toEqual({ kind: 'between_steps', call: CALL, resumed: true })
     expect(forgetCall(again).phase).toEqual({ kind: 'between_steps', call: null, resumed: true })
   })
@@ -64,7 +64,7 @@ describe('a run that ends', () => {
   })
 
   test('leaves that phase for no wait and no request', () => {
-    expect(pauseRun(ending, NOW, null).phase.kind).toBe('ending')
+    expect(pauseRun(ending, { until: NOW }, null).phase.kind).toBe('ending')
     expect(awaitAnswer(ending, CALL, REQUEST).phase).toMatchObject({
       kind: 'ending',
       work: { kind: 'between_steps', call: CALL },
@@ -82,6 +82,6 @@ describe('a run that ends', () => {
   test('a stop comes before the phase: its settle is next', () => {
     expect(isEnding(ending)).toBe(true)
     expect(isEnding(run({ step: step(), stop: 'run' }))).toBe(true)
-    expect(isEnding(pauseRun(run(), NOW, CALL))).toBe(false)
+    expect(isEnding(pauseRun(run(), { until: NOW }, CALL))).toBe(false)
   })
 })

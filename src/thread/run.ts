@@ -13,6 +13,7 @@ import type {
   RemoteAnswer,
   RequestResponse,
   Usage,
+  WaitAnswer,
 } from '../protocol/activities.js'
 import type { FailureCause } from '../protocol/end-activities.js'
 import type { Side, ToolPlan } from '../protocol/plan.js'
@@ -72,7 +73,7 @@ export type Turn =
 export type RunPhase =
   | Work
   /** An activity is to be repeated at a time that it gave. */
-  | { readonly kind: 'waiting'; readonly until: Millis; readonly work: Work }
+  | ({ readonly kind: 'waiting'; readonly work: Work } & Wait)
   /** A side's model call waits for an answer from outside, and is made again with it. */
   | { readonly kind: 'pending'; readonly call: ModelCall; readonly request: CallRequest }
   | RunEnding
@@ -82,6 +83,9 @@ export type Work =
   /** `call`: a model call that is made again as it was, and nothing goes before it. */
   | { readonly kind: 'between_steps'; readonly call: ModelCall | null; readonly resumed: boolean }
   | { readonly kind: 'stepping'; readonly step: Step; readonly resumed: boolean }
+
+/** Until when, and what is short, if anything is. */
+type Wait = Pick<WaitAnswer, 'until' | 'cause'>
 
 export interface RunEnding {
   readonly kind: 'ending'
@@ -305,12 +309,12 @@ export function endRun(run: Run, ending: Ending, isInterrupted = false): Run {
 }
 
 /** The run waits until then, and repeats an activity: a model call unchanged, or the call of the step in flight. */
-export function pauseRun(run: Run, until: Millis, call: ModelCall | null): Run {
+export function pauseRun(run: Run, { until, cause }: Wait, call: ModelCall | null): Run {
   const work = workOf(run)
   const paused: Work = work.kind === 'stepping' ? work : { kind: 'between_steps', call, resumed: false }
   return run.phase.kind === 'ending'
     ? withWork(run, paused)
-    : { ...run, phase: { kind: 'waiting', until, work: paused } }
+    : { ...run, phase: { kind: 'waiting', until, ...(cause !== undefined && { cause }), work: paused } }
 }
 
 /** A side's model call waits for a response from outside. */

@@ -62,7 +62,8 @@ function runStatus(control: ThreadControl, run: Run): ThreadStatus {
   const { phase } = run
   switch (phase.kind) {
     case 'waiting':
-      return 'waiting_resource'
+      // A call that looks at something again is in flight.
+      return phase.cause === 'call' ? 'running' : 'waiting_resource'
     case 'pending':
       return phase.request.status
     case 'stepping': {

@@ -69,7 +69,15 @@ test('a call that has to wait is made again', () => {
   const call = applyWait(withCalls('work'), { type: 'wait', until: NOW + 9 }, null)
   expect(nextAction(call).kind).toBe('waitUntil')
   expect(doingOf(call)).toBe('tool work')
+  expect(statusOf(call)).toBe('waiting_resource')
   expect(nextAction(endWait(call))).toMatchObject({ kind: 'executeTool', call: { id: 'c0' } })
+})
+
+test('a call that goes on by itself later is in flight meanwhile', () => {
+  const call = applyWait(withCalls('work'), { type: 'wait', until: NOW + 9, cause: 'call' }, null)
+  expect(nextAction(call).kind).toBe('waitUntil')
+  expect(statusOf(call)).toBe('running')
+  expect(statusOf(restore(carry(call), call.start))).toBe('running')
 })
 
 test('T10 a wait within a step leaves the plan of the step', () => {

@@ -56,7 +56,7 @@ describe('a call above the limit of its account', () => {
       expect(await runTool(worker, first)).toMatchObject({ outcome: 'succeeded' })
       const asked = { ...second, facts: [fact('queue.changed', { waiting: 7 })] }
       const answer = await runTool(worker, asked)
-      expect(answer).toMatchObject({ type: 'wait', limited: true, storedNothing: true })
+      expect(answer).toMatchObject({ type: 'wait', cause: 'limit', storedNothing: true })
       expect(secondsFrom(answer)).toBeGreaterThan(55)
       expect(secondsFrom(answer)).toBeLessThan(90)
       expect(await desk.store.read((db) => findOperation(db, 't', second.callId))).toBeNull()
@@ -127,7 +127,7 @@ describe('tokens of an account', () => {
       expect(await usedTokens(desk)).toBe(100)
       const next = modelInput({ run: 2, drain: drainOf(await desk.send('Again?')) })
       const answer = await runModel(worker, next)
-      expect(answer).toMatchObject({ type: 'wait', limited: true })
+      expect(answer).toMatchObject({ type: 'wait', cause: 'limit' })
       expect(answer).not.toHaveProperty('storedNothing')
       expect(chat.requests).toHaveLength(1)
       const held = await desk.store.read((db) => findOperation(db, 't', 'model_2_1'))

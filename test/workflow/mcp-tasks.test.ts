@@ -43,7 +43,10 @@ threeModes({ agents: [baker], models: model }, (modes) => {
 
   test('a task of a server is asked for by durable timers, and its result is that of the call', async () => {
     const { thread, order } = await start('bread')
-    await until('a few questions', async () => bench.asked('tasks/get', order) > 1, SLOW)
+    const seen = new Set<string>()
+    const look = async () => seen.add((await thread.snapshot()).status)
+    await until('a few questions', async () => (await look()) && bench.asked('tasks/get', order) > 1, SLOW)
+    expect([...seen]).toEqual(['running'])
     bench.finish(order, marked('Baked'))
     await thread.waitUntilIdle()
     expect(await toolResults(thread)).toMatchObject([{ tool_status: 'success', content: marked('Baked') }])

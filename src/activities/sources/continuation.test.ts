@@ -14,7 +14,7 @@ const asks: PendingAnswer = {
     next: 'execute',
   },
 }
-const waits: WaitAnswer = { type: 'wait', until: 5_000 }
+const waits: WaitAnswer = { type: 'wait', until: 5_000, cause: 'call' }
 
 /** A call whose operation was suspended with this answer, in a state. */
 const suspended = (answer: PendingAnswer | WaitAnswer, state = 'waiting') =>

@@ -140,7 +140,7 @@ async function answerTo(
         ...{ type: 'pending', requestId: `${callId}_input_${number - 1}`, kind: 'call' },
         ...{ status: 'waiting_input', next: 'execute' },
       }
-    : { type: 'wait', until: now + Math.min(after, LIMITS.longestTimer) }
+    : { type: 'wait', until: now + Math.min(after, LIMITS.longestTimer), cause: 'call' }
 }
 
 async function ask(
