@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { scriptedTerminal } from '../../test/support/scripted-terminal.js'
 import type { ApprovalRequest, BudgetRequest } from '../client/index.js'
 import { askForApproval, askForBudget } from './ask-approval.js'
 
@@ -30,25 +31,13 @@ const REQUEST: ApprovalRequest = {
 }
 
 async function talk(request: ApprovalRequest | BudgetRequest, ...lines: readonly (string | null)[]) {
-  const shown: string[] = []
-  const left = [...lines]
-  const terminal = {
-    write: (text: string) => void shown.push(text),
-    line: (text = '') => void shown.push(text),
-    problem: (text: string) => void shown.push(`! ${text}`),
-    ask: async (question: string) => (shown.push(question), left.shift() ?? null),
-    onInterrupt: () => () => undefined,
-    onKey: () => () => undefined,
-    takeStreams: () => {
-      throw new Error('Expected a terminal.')
-    },
-  }
+  const { terminal, shown } = scriptedTerminal(lines)
   const asking = { terminal, signal: new AbortController().signal }
   const answer =
     request.kind === 'budget'
       ? await askForBudget(asking, request, ' of Bob')
       : await askForApproval(asking, request, ' of Bob')
-  return { answer, shown: shown.join('\n') }
+  return { answer, shown: shown() }
 }
 
 test('a person sees what would happen, why they are asked, who may answer and until when', async () => {

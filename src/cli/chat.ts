@@ -8,7 +8,7 @@ import {
   WaitTimeoutError,
 } from '../protocol/errors.js'
 import { askForApproval, askForBudget } from './ask-approval.js'
-import { truncate } from './inspect.js'
+import { askForResult } from './ask-result.js'
 import { createMessagePrompt } from './terminal.js'
 import type { Command, CommandContext, MessagePrompt, Terminal } from './terminal.js'
 import { requestsLine } from './usage-lines.js'
@@ -28,7 +28,7 @@ export const chat: Command = {
     const userId = typeof user === 'string' ? { userId: user } : {}
     const thread = await threads.create({ agent, id: String(id), ...userId })
     terminal.line(`Thread ${thread.threadId}. Ctrl-C stops what the agent does, Ctrl-D ends.`)
-    await converse(context, thread)
+    await converse(context, thread, typeof user === 'string' ? user : undefined)
     terminal.line(`\n${requestsLine(await thread.usage({ tree: true }))}.`)
     const again = typeof user === 'string' ? ` --user ${user}` : ''
     terminal.line(`To go on: npx everthread chat ${agent} --thread ${thread.threadId}${again}`)
@@ -58,16 +58,25 @@ interface Conversation extends CommandContext {
   readonly prompt: MessagePrompt
   readonly watch: ReturnType<typeof watchThread>
   readonly requests: TreeRequests
+  /** For whom the person at the terminal speaks; undefined: for nobody who is known. */
+  readonly user: string | undefined
 }
 
 /** Talks with a thread until the input ends. Events of the thread are shown at any time. */
-async function converse(context: CommandContext, thread: ThreadHandle): Promise<void> {
+async function converse(
+  context: CommandContext,
+  thread: ThreadHandle,
+  user: string | undefined,
+): Promise<void> {
   const { lastSequence, root, run } = await thread.snapshot()
   const prompt = createMessagePrompt(context.terminal)
   const watch = watchThread(thread, lastSequence, prompt)
   const requests = createTreeRequests(context, thread, root)
   try {
-    await Promise.race([talk({ ...context, thread, prompt, watch, requests }, run !== null), watch.broken])
+    await Promise.race([
+      talk({ ...context, thread, prompt, watch, requests, user }, run !== null),
+      watch.broken,
+    ])
   } finally {
     watch.end()
   }
@@ -126,7 +135,7 @@ async function announceQuestions(
 }
 
 /** Follows the thread until it is idle, all its events are shown and no request is open; or until a second Ctrl-C. */
-async function follow({ terminal, threads, thread, watch, requests }: Conversation): Promise<void> {
+async function follow({ terminal, threads, thread, watch, requests, user }: Conversation): Promise<void> {
   const left = new AbortController()
   let question = new AbortController()
   let stops = 0
@@ -152,7 +161,7 @@ async function follow({ terminal, threads, thread, watch, requests }: Conversati
       requests.markAsked(request)
       question = new AbortController()
       const { signal } = question
-      const answered = await answerRequest({ terminal, signal }, threads.get(request.threadId), request)
+      const answered = await answerRequest({ terminal, signal, user }, threads.get(request.threadId), request)
       // The input has ended.
       if (!answered && !signal.aborted) return
     }
@@ -183,16 +192,21 @@ interface Asking {
   readonly terminal: Terminal
   /** Withdraws the question. */
   readonly signal: AbortSignal
+  readonly user: string | undefined
 }
 
 /** Asks for the answer of one open request and sends it; false if there was no answer. */
 async function answerRequest(asking: Asking, thread: ThreadHandle, request: TreeRequest): Promise<boolean> {
+  // A login is its owner's to give; all else is answered in the name of whoever may use the command.
+  const isLogin = request.kind === 'call' && request.connect !== undefined
+  const { user } = asking
+  const options = isLogin && user !== undefined ? { caller: { account: null, user } } : {}
   for (;;) {
     const answer = await askFor(asking, request)
     if (answer === null) return false
     if (answer === 'later') return true
     try {
-      await thread.respond(request.id, answer)
+      await thread.respond(request.id, answer, options)
       return true
     } catch (error) {
       const isRefused = MessageRejectedError.isInstance(error)
@@ -212,13 +226,7 @@ function askFor(asking: Asking, request: TreeRequest): Promise<GivenAnswer> {
   const whose = request.subagent === null ? '' : ` of the subagent ${request.subagent}`
   if (request.kind === 'approval') return askForApproval(asking, request, whose)
   if (request.kind === 'budget') return askForBudget(asking, request, whose)
-  const call = `${request.toolName} ${truncate(JSON.stringify(request.args ?? {}))}${whose}`
-  return askForResult(asking, call)
-}
-
-async function askForResult({ terminal, signal }: Asking, call: string): Promise<GivenAnswer> {
-  const answer = await terminal.ask(`\n${call} waits for its result: `, signal)
-  return answer === null ? null : { result: { status: 'success' as const, result: answer } }
+  return askForResult(asking, request, whose)
 }
 
 /** Asks for values of variables; an empty line leaves the request open, for a person who does not know a value now. */
