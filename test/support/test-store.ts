@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { WorkerOptions } from '@temporalio/worker'
 import { expect, inject } from 'vitest'
 import type { Registry } from '../../src/definitions/known-definitions.js'
 import type { Store } from '../../src/store/store.js'
@@ -39,7 +40,8 @@ export async function testEnvironment<R extends Registry>(
 ): Promise<TestEnvironment<R>> {
   const { place, remove } = await makePlace(readWhole)
   try {
-    const environment = await createTestEnvironment({ ...options, store: place })
+    const worker = { ...IN_PROCESS, ...sharedBundle(options), ...options.worker }
+    const environment = await createTestEnvironment({ ...options, worker, store: place })
     return {
       ...environment,
       async close() {
@@ -52,6 +54,19 @@ export async function testEnvironment<R extends Registry>(
     await remove()
     throw error
   }
+}
+
+/**
+ * Workflow code runs in the thread of the tests, as a replay does: to start a thread for each environment, and to send it every
+ * task, takes a third of the processor time. The sandbox is the same; worker processes and the tests of the kit have threads.
+ */
+const IN_PROCESS = { debugMode: true } as const
+
+/** The bundle of the project, where the test has no workflows of its own: to bundle takes each process seconds. */
+function sharedBundle<R extends Registry>({ worker }: TestEnvironmentOptions<R>): Partial<WorkerOptions> {
+  return worker?.workflowsPath === undefined
+    ? { workflowBundle: { codePath: inject('workflowBundlePath') } }
+    : {}
 }
 
 /** The calls that have begun and have no decision. A database of PostgreSQL is asked when it is removed. */

@@ -81,8 +81,9 @@ export function threeModes<R extends Registry>(
     const inMode: ModeEnvironment<R> = {
       mode,
       skippingTime: (title, work) => {
+        if (mode === CONTINUED) return
         skips = true
-        if (mode !== CONTINUED) test(title, work)
+        test(title, work)
       },
       ofActivities: (title, work) => {
         if (runAhead === false) test(title, work)

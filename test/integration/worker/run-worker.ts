@@ -1,12 +1,16 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 
 import { inject } from 'vitest'
 
+import { IS_LONG } from '../../support/long.js'
 import type { Death } from './death.js'
 
 /** For what is loaded beside the program: Node runs sources themselves. */
 const HOOKS = new URL('../../store/processes/resolve-typescript.ts', import.meta.url).href
+
+const LEAN_SANDBOX = fileURLToPath(new URL('../../support/lean-sandbox.cjs', import.meta.url))
 
 export interface WorkerPlace {
   readonly address: string
@@ -42,6 +46,8 @@ export interface WorkerPlace {
   readonly ownActivities?: boolean
   /** Loaded before anything else of the process. */
   readonly preload?: string
+  /** Its workflow code runs in a thread of its own, as that of users. `startWorkerProcess` decides. */
+  readonly hasWorkflowThread?: boolean
 }
 
 export type WorkerOrder = { readonly kind: 'run' } | { readonly kind: 'die'; readonly at: Death }
@@ -62,10 +68,19 @@ export interface WorkerProcess {
   readonly gone: Promise<NodeJS.Signals | number>
 }
 
-/** Starts a worker process that is ready to run, and takes no task before it is told to. */
+/**
+ * Starts a worker process that is ready to run, and takes no task before it is told to. A kill ends the thread of workflow code
+ * with its process, and that thread takes a third of the worker's processor time: it is there where the worker is a user's in
+ * all else, and with EVERTHREAD_TEST_LONG=1.
+ */
 export async function startWorkerProcess(place: WorkerPlace): Promise<WorkerProcess> {
-  const child = fork(inject('workerProgramPath'), [JSON.stringify(place)], {
-    execArgv: place.preload === undefined ? [] : ['--import', HOOKS, '--import', place.preload],
+  const { preload } = place
+  const hasWorkflowThread = IS_LONG || preload !== undefined || place.ownActivities === true
+  const child = fork(inject('workerProgramPath'), [JSON.stringify({ ...place, hasWorkflowThread })], {
+    execArgv: [
+      ...(hasWorkflowThread ? [] : ['--require', LEAN_SANDBOX]),
+      ...(preload === undefined ? [] : ['--import', HOOKS, '--import', preload]),
+    ],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let output = ''

@@ -1,4 +1,4 @@
-/** A worker as users run it, in a process of its own; it dies where the test tells it to. */
+/** A worker in a process of its own, as users run it but for the thread of workflow code; it dies where the test tells it to. */
 import { flushCompileCache } from 'node:module'
 
 import { NativeConnection } from '@temporalio/worker'
@@ -39,6 +39,7 @@ const worker = await createWorker({
   namespace: place.namespace,
   taskQueue: place.taskQueue,
   ...(place.workflows === false ? { workflows: false } : { workflowBundle: { codePath: place.codePath } }),
+  debugMode: place.hasWorkflowThread === false,
   plugins: place.ownActivities === true ? [] : [mortal],
   ...(place.runAhead !== undefined && { runAhead: place.runAhead }),
   shutdownGraceTime: place.graceTime,
