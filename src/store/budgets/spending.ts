@@ -114,11 +114,12 @@ export function writeSpendings(tx: Writer, rows: readonly Spending[]): void {
     if (row.charge !== null && holds(row) !== row.isHolding) pipeline(tx, writeHolding(tx, row))
 }
 
-function valuesOf({ owner, period, beganAt, spent, held, warned, limits, raised, charge }: Spending) {
-  const state: State = { spent, held, warned, limits, raised }
-  if (charge === null) return [owner, period, beganAt, JSON.stringify(state), null, null, null]
+function valuesOf(row: Spending) {
+  const { owner, period, beganAt, charge } = row
+  const state = toText(stateOf(row))
+  if (charge === null) return [owner, period, beganAt, state, null, null, null]
   const { operation, run, ...rest } = charge
-  return [owner, period, beganAt, JSON.stringify(state), operation, run, JSON.stringify(rest)]
+  return [owner, period, beganAt, state, operation, run, toText(rest)]
 }
 
 /** They are there, so that nothing is inserted: one statement for all of them. */
@@ -181,21 +182,32 @@ export async function forgetRaised(tx: Writer, owner: string): Promise<void> {
 }
 
 /** Only the state, so that no row is made. */
-async function setState(
-  tx: Writer,
-  { owner, period, spent, held, warned, limits, raised }: Spending,
-): Promise<void> {
-  const state: State = { spent, held, warned, limits, raised }
+async function setState(tx: Writer, row: Spending): Promise<void> {
   await tx
     .updateTable('spending')
-    .set({ state: JSON.stringify(state) })
-    .where('owner', '=', owner)
-    .where('period', '=', period)
+    .set({ state: toText(stateOf(row)) })
+    .where('owner', '=', row.owner)
+    .where('period', '=', row.period)
     .execute()
 }
 
 /** What a row has as JSON. */
 type State = Pick<Spending, 'spent' | 'held' | 'warned' | 'limits' | 'raised'>
+
+function stateOf({ spent, held, warned, limits, raised }: State): State {
+  return { spent, held, warned, limits, raised }
+}
+
+/** Texts that this process has written, and what they mean: a call reads what the call before has written, which need not be parsed. */
+const written = new Map<string, object>()
+const MOST_WRITTEN = 2_000
+
+function toText(value: object): string {
+  const text = JSON.stringify(value)
+  if (written.size >= MOST_WRITTEN) written.clear()
+  written.set(text, value)
+  return text
+}
 
 const NEW: State = { spent: NOTHING_SPENT, held: NOTHING_HELD, warned: [], limits: {}, raised: {} }
 
@@ -221,16 +233,30 @@ function beginningOf(period: BudgetPeriod, now: string): Micros {
 type Row = Selectable<Schema['spending']>
 
 /** A row as it was written by this file: the store's boundary. */
-function fromRow({ owner, period, began_at: beganAt, operation, run, holding, ...row }: Row): Spending {
-  const state = { ...NEW, ...(JSON.parse(row.state) as Partial<State>) }
-  const rest = JSON.parse(row.charge ?? 'null') as Omit<Charge, 'operation' | 'run'> | null
+function fromRow(row: Row): Spending {
+  const state = (written.get(row.state) as State | undefined) ?? parseState(row.state)
   return {
-    owner,
-    period: period as BudgetPeriod,
-    beganAt,
-    ...state,
-    warned: state.warned.filter((name) => BUDGET_LIMITS.includes(name)),
-    charge: rest === null ? null : { ...rest, operation: operation ?? '', run: run ?? 0 },
-    isHolding: holding === 1,
+    owner: row.owner,
+    period: row.period as BudgetPeriod,
+    beganAt: row.began_at,
+    spent: state.spent,
+    held: state.held,
+    warned: state.warned,
+    limits: state.limits,
+    raised: state.raised,
+    charge: row.charge === null ? null : chargeFrom(row.charge, row),
+    isHolding: row.holding === 1,
   }
+}
+
+function parseState(text: string): State {
+  const state = { ...NEW, ...(JSON.parse(text) as Partial<State>) }
+  return { ...state, warned: state.warned.filter((name) => BUDGET_LIMITS.includes(name)) }
+}
+
+type Rest = Omit<Charge, 'operation' | 'run'>
+
+function chargeFrom(text: string, { operation, run }: Pick<Row, 'operation' | 'run'>): Charge {
+  const rest = (written.get(text) as Rest | undefined) ?? (JSON.parse(text) as Rest)
+  return { ...rest, operation: operation ?? '', run: run ?? 0 }
 }

@@ -32,16 +32,13 @@ export const BUDGET_COLUMNS = [
   ),
 ] as const
 
-/** These columns. */
-interface BudgetRow {
-  readonly budgets_root_id: string
-  readonly budgets_account: string | null
-  readonly budgets_user_id: string | null
-  readonly budgets_of_thread: Json
-  readonly budgets_of_root: Json
-  readonly budgets_of_account: Json
-  readonly budgets_of_user: Json
-}
+/** Their names. */
+const BUDGET_FIELDS = [
+  ...(['budgets_root_id', 'budgets_account', 'budgets_user_id'] as const),
+  ...(['budgets_of_thread', 'budgets_of_root', 'budgets_of_account', 'budgets_of_user'] as const),
+] as const
+
+type BudgetRow = Readonly<Record<(typeof BUDGET_FIELDS)[number], Json>> & { readonly budgets_root_id: string }
 
 /** What the store has for a thread. `unread`: whoever needs it reads it. */
 export type StoredBudgets = BudgetRow | 'unread'
@@ -83,7 +80,35 @@ export async function readSubjects(
   { worker, agent, stored }: BudgetSources,
 ): Promise<readonly BudgetSubject[]> {
   const row = stored === 'unread' ? (await readBudgets(db, [threadId]))[0] : stored
-  if (row === undefined) return []
+  return row === undefined ? [] : knownSubjects({ threadId, run, worker, agent, row })
+}
+
+/** All that the subjects of a run are made of. */
+interface Making extends BudgetedRun, Pick<BudgetSources, 'worker' | 'agent'> {
+  readonly row: BudgetRow
+}
+
+/** The subjects of the newest calls of threads: those of the next call are nearly always the same. */
+const made = new Map<string, { readonly of: Making; readonly subjects: readonly BudgetSubject[] }>()
+const MOST_MADE = 2_000
+
+function knownSubjects(making: Making): readonly BudgetSubject[] {
+  const known = made.get(making.threadId)
+  if (known !== undefined && isSame(known.of, making)) return known.subjects
+  if (made.size >= MOST_MADE) made.clear()
+  const subjects = makeSubjects(making)
+  made.set(making.threadId, { of: making, subjects })
+  return subjects
+}
+
+/** By value what the store has, which is text, and by identity what is code. */
+function isSame(one: Making, other: Making): boolean {
+  const { row } = one
+  if (one.run !== other.run || one.worker !== other.worker || one.agent !== other.agent) return false
+  return BUDGET_FIELDS.every((name) => row[name] === other.row[name])
+}
+
+function makeSubjects({ threadId, run, worker, agent, row }: Making): readonly BudgetSubject[] {
   const { budgets_account: account, budgets_user_id: userId, budgets_root_id: rootThreadId } = row
   const own = readJson<Budgets>(row.budgets_of_thread)
   const root = rootThreadId === threadId ? own : readJson<Budgets>(row.budgets_of_root)
