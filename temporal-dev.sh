@@ -125,9 +125,10 @@ command_demo() {
 command_install() {
   ensure_packages
   ensure_locked_packages
-  command_install_servers
+  # First what is only downloaded: CI compiles the servers beside it.
   ensure_python
   ensure_chromium
+  command_install_servers
 }
 
 # The tests of `test --quick`: the unit tests, the types, and of the tests on servers those of the bundle, of activities, of the
@@ -229,7 +230,7 @@ command_server() {
   wait_for_processes
 }
 
-# For the bench, which npm runs: reinstalling the packages would delete them while it uses them.
+# For the bench, which npm runs: reinstalling the packages would delete them while it uses them. And for CI, before it has any.
 command_install_servers() {
   ensure_test_server
   ensure_temporal_cli

@@ -53,6 +53,19 @@ const WITHOUT_MODES = [
   'test/workflow/{many-turns,stored-again,usage,workflow-tool-ends,workflow-tool-waits,workflow-tools}.test.ts',
 ]
 
+/**
+ * What these decide, a store has no part in: they run on SQLite, with continue-as-new at every point, and in the other mode on PostgreSQL when
+ * it is asked for. None of them has a test of one mode only (`skippingTime`, `ofActivities`).
+ */
+const DECISIONS = [
+  'test/workflow/{permissions,run-permissions,permission-sources,permission-summary,approvers,changed-approvals}.test.ts',
+  'test/workflow/{policy-changes,policy-contracts,policy-function,deciding-hooks,hook-points,hook-arguments}.test.ts',
+  'test/workflow/{hook-abilities,run-end-hooks,fallbacks,stop-conditions,tools-inventory,tool-sources,tool-catalog}.test.ts',
+  'test/workflow/{tool-errors,tool-iterations,dual-ai-turns,dual-ai-perspective,prompt-tools,short-form}.test.ts',
+  'test/workflow/{subagents-kinds,action-record,folded-readers,agent-runtime-view,handoff,steering}.test.ts',
+  'test/workflow/hostile-payloads.test.ts',
+]
+
 /** 0 where there is no such folder. */
 function freeBytes(folder: string): number {
   try {
@@ -178,6 +191,7 @@ export default defineConfig({
       onServers('workflow-postgres', {
         ...WAITING,
         include: ['test/workflow/**/*.test.ts'],
+        exclude: IS_LONG ? [] : DECISIONS,
         env: {
           EVERTHREAD_TEST_STORE: 'postgres',
           ...(!IS_LONG && { EVERTHREAD_TEST_MODE: 'default cache' }),

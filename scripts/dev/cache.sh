@@ -101,10 +101,17 @@ sha256_of() {
 # apt_install WHAT PACKAGE VARIABLE: Debian's package, if need be after fetching the list of packages; its log is install.log in the
 # temporary folder. VARIABLE is the one that a user can set instead.
 apt_install() {
+  # Of two at a time the second one fails.
+  acquire_lock "$cache/apt.lock" "installs a package of Debian's"
   say "$1: installing Debian's package"
-  try_apt "$1" "$2" && return
-  run_with_progress "$1: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
-  try_apt "$1" "$2" && return
+  if ! try_apt "$1" "$2"; then
+    run_with_progress "$1: fetching the list of packages" "$temporary_folder/update.log" apt-get update -q || true
+    try_apt "$1" "$2" || fail_apt "$@"
+  fi
+  release_lock "$cache/apt.lock"
+}
+
+fail_apt() {
   show_log_end "$temporary_folder/install.log"
   fail "no $1: apt-get could not install it, as shown; check the network (or /etc/apt), or set $3."
 }
