@@ -230,7 +230,7 @@ command_server() {
   wait_for_processes
 }
 
-# For the bench, which npm runs: reinstalling the packages would delete them while it uses them. And for CI, before it has any.
+# Leaves the packages alone: npm runs the bench from them, and CI runs this before it has any.
 command_install_servers() {
   ensure_test_server
   ensure_temporal_cli

@@ -5,7 +5,8 @@ import { expect, test, vi } from 'vitest'
 
 import type { Budgets } from '../../src/policy/budget.js'
 import type { Schema } from '../../src/store/schema.js'
-import { readSpending } from '../../src/store/budgets/spending.js'
+import { chargeBeside } from '../../src/activities/budget/charge.js'
+import { lockSpendings, readSpending, writeSpendings } from '../../src/store/budgets/spending.js'
 import { readActionContext } from '../../src/store/threads/run-context.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { drainOf, failingStore, modelInput, runModel, runTool, withDesk } from './activity-desk.js'
@@ -89,6 +90,34 @@ test('budgets add five statements to a step: its model call reads and writes the
   expect(plain).toBeGreaterThan(20)
   expect(await statementsOfStep(BUDGETS)).toBe(plain + 5)
 })
+
+test('a request beside the call in flight is counted, also where it fits only once others use less than they hold', () =>
+  withDesk({}, async ({ store }) => {
+    const tree = { owner: 'tree:t', period: 'total', threadId: 't' } as const
+    await store.writeLocked(async (tx) => {
+      const held = { inputTokens: 1, outputTokens: 100, cost: 0 }
+      writeSpendings(
+        tx,
+        (await lockSpendings(tx, [tree])).map((row) => ({ ...row, held })),
+      )
+    })
+    const need = {
+      kind: 'model',
+      isStep: false,
+      model: 'any',
+      inputTokens: 1,
+      maxOutputTokens: null,
+    } as const
+    const prices = { input: null, output: null }
+    const sources = {
+      worker: { tree: { maxOutputTokens: 100 } },
+      agent: undefined,
+      stored: 'unread',
+    } as const
+    const call = { threadId: 't', run: 1, need: { ...need, prices }, now: 1, scope: {} }
+    expect(await chargeBeside(store, call, sources)).toBeNull()
+    expect((await store.read((db) => readSpending(db, tree))).spent.modelCalls).toBe(1)
+  }))
 
 test('a request that does not fit into a budget is noted nowhere, and its run ends', () =>
   withDesk({ chat: scriptedModel([{ text: 'One.' }, { text: 'Two.' }]) }, async (desk) => {

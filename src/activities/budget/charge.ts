@@ -105,8 +105,10 @@ export async function chargeBeside(
     const subjects = await readSubjects(tx, call, sources)
     const rows = await lockRows(tx, call.threadId, subjects)
     const judgement = judgeBudgets(call.need, accountsOf(subjects, rows))
-    await writeRows(tx, call, { subjects, rows, judgement, holds: false })
-    return judgement.kind === 'exceeded' ? judgement.exceeded : null
+    const isOver = judgement.kind === 'exceeded'
+    // It waits for nobody: one that fits only once others use less than they hold is sent, and so it is counted.
+    await writeRows(tx, call, { subjects, rows, judgement, added: isOver ? NOTHING : spentBy(call.need) })
+    return isOver ? judgement.exceeded : null
   })
 }
 
@@ -159,13 +161,15 @@ async function chargeModel(
   const need = { ...call.need, isStep: call.need.isStep && number === 1 }
   const accounts = accountsOf(subjects, rows)
   const judgement = judgeBudgets(need, accounts)
-  if (judgement.kind === 'fits') {
+  const fits = judgement.kind === 'fits'
+  if (fits) {
     const owners = [...rows.values()].map(({ owner, period, beganAt }) => ({ owner, period, beganAt }))
     const tool = known?.tool ?? ''
     setCharge(rows, threadId, { operation, tool, run, number, scheduledAt, at: now, owners })
   } else if (known !== null)
     setCharge(rows, threadId, { ...known, run, at: now, operation: isUnsent ? NOT_CHARGED : known.operation })
-  await writeRows(tx, { ...call, need }, { subjects, rows, others, judgement, holds: true })
+  const taken = fits ? { added: spentBy(need), held: judgement.held } : { added: NOTHING }
+  await writeRows(tx, call, { subjects, rows, others, judgement, ...taken })
   return outcomeOf(tx, judgement, { threadId, subjects, rows, accounts })
 }
 
@@ -192,9 +196,9 @@ async function countTool(
   const accounts = accountsOf(subjects, rows)
   const judgement = judgeBudgets(call.need, accounts)
   const before = known ?? { operation: '', tool: '', number: 0, owners: [] }
-  const tool = judgement.kind === 'fits' ? operation : before.tool
-  setCharge(rows, threadId, { ...before, tool, run, scheduledAt, at: now })
-  await writeRows(tx, call, { subjects, rows, judgement, holds: false })
+  const fits = judgement.kind === 'fits'
+  setCharge(rows, threadId, { ...before, tool: fits ? operation : before.tool, run, scheduledAt, at: now })
+  await writeRows(tx, call, { subjects, rows, judgement, added: fits ? spentBy(call.need) : NOTHING })
   return outcomeOf(tx, judgement, { threadId, subjects, rows, accounts })
 }
 
@@ -266,19 +270,17 @@ interface Taken {
   /** Rows that are only written. */
   readonly others?: readonly Spending[]
   readonly judgement: BudgetJudgement
-  /** Whether the call holds what it may use. */
-  readonly holds: boolean
+  readonly added: typeof NOTHING
+  /** @default nothing */
+  readonly held?: Held
 }
 
-/** Writes the locked rows with what a call takes from them if it fits, and the warnings that are due. */
+/** Writes the locked rows with what a call takes from them, and the warnings that are due. */
 async function writeRows(
   tx: Writer,
-  { threadId, scope, now, need }: BesideCall,
-  { subjects, rows, others = [], judgement, holds }: Taken,
+  { threadId, scope, now }: BesideCall,
+  { subjects, rows, others = [], judgement, added, held = NOTHING_HELD }: Taken,
 ): Promise<void> {
-  const fits = judgement.kind === 'fits'
-  const added = fits ? spentBy(need) : NOTHING
-  const held = fits && holds ? judgement.held : NOTHING_HELD
   for (const [key, row] of rows)
     rows.set(key, { ...row, spent: addSpent(row.spent, added), held: addHeld(row.held, held) })
   const warnings: Fact[] = []

@@ -24,13 +24,13 @@ export async function findCharge(db: Reader, threadId: string): Promise<Charge |
 type OwnRow = Pick<Spending, 'charge' | 'held'> & { readonly threadId: string }
 
 /**
- * What the request of a charge has used: of one that was lost, the estimate of its input. `request`: as its call knows it.
- * @default what is stored with its operation
+ * What the request of a charge has used: of one that was lost, the estimate of its input. `request`: as its call knows it, or `stored`: as
+ * the row of its operation has it.
  */
 export async function usageOfCharge(
   tx: Writer,
   { charge, held, threadId }: OwnRow,
-  request: LoggedRequest | 'stored' | undefined = 'stored',
+  request: LoggedRequest | 'stored' | undefined,
 ): Promise<Held> {
   if (charge === null || isNothing(held)) return NOTHING_HELD
   return usedBy(request === 'stored' ? await readRequest(tx, threadId, charge) : request, held)
@@ -119,7 +119,7 @@ async function endCharge(store: Store, known: KnownCharge, at: Micros): Promise<
     if (own === undefined || charge?.operation !== operation || charge.number !== number) return false
     const { held } = own
     if (isNothing(held) && at <= charge.at) return false
-    const used = await usageOfCharge(tx, { ...own, threadId })
+    const used = await usageOfCharge(tx, { ...own, threadId }, 'stored')
     const runtime = toMillis(Math.max(0, at - charge.at))
     const others = await lockSpendings(
       tx,
