@@ -112,6 +112,7 @@ export type RaisedLimits = Readonly<Partial<Record<BudgetLimit, RaisedLimit>>>
 
 /** The limits as persons have raised them: only those that ask, and whose rule asks for nobody else than the one that was answered. */
 export function raiseLimits(limits: readonly Limit[], raised: RaisedLimits): readonly Limit[] {
+  if (Object.keys(raised).length === 0) return limits
   return limits.map((limit) => {
     const { most, approval } = raised[limit.name] ?? {}
     if (most === undefined || limit.onExceeded !== 'ask') return limit

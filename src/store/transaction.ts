@@ -200,14 +200,32 @@ interface Compilable<Row> {
 export function prepared<Row>(
   build: (values: readonly Value[], db: Reader) => Compilable<Row>,
 ): (db: Reader, values: readonly Value[]) => Promise<readonly Row[]> {
+  const compile = compileOnce(build)
+  return async (db, values) => (await run(db, compile(db, values))).rows
+}
+
+/** The same of a write that returns no rows, but the number of those that it has changed. */
+export function preparedWrite(
+  build: (values: readonly Value[], tx: Writer) => Compilable<unknown>,
+): (tx: Writer, values: readonly Value[]) => Promise<number> {
+  const compile = compileOnce(build)
+  return async (tx, values) => Number((await run(tx, compile(tx, values))).numAffectedRows ?? 0)
+}
+
+function compileOnce<Row, Db extends Reader>(
+  build: (values: readonly Value[], db: Db) => Compilable<Row>,
+): (db: Db, values: readonly Value[]) => CompiledQuery<Row> {
   const texts = new WeakMap<DialectAdapter, Map<number, CompiledQuery<Row>>>()
-  return async (db, values) => {
+  return (db, values) => {
     const { adapter } = db.getExecutor()
     const known = texts.get(adapter) ?? new Map<number, CompiledQuery<Row>>()
     texts.set(adapter, known)
     const compiled = known.get(values.length) ?? build(values, db).compile(db)
     known.set(values.length, compiled)
-    const { rows } = await db.getExecutor().executeQuery<Row>({ ...compiled, parameters: values })
-    return rows
+    return { ...compiled, parameters: values }
   }
+}
+
+function run<Row>(db: Reader, query: CompiledQuery<Row>): Promise<QueryResult<Row>> {
+  return db.getExecutor().executeQuery<Row>(query)
 }

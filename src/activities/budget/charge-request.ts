@@ -23,8 +23,9 @@ import { haveBudgets } from '../../store/budgets/subjects.js'
 import type { BudgetSources, StoredBudgets } from '../../store/budgets/subjects.js'
 import type { Store, Writer } from '../../store/store.js'
 import { deferTransaction, Unforeseen } from '../sequence.js'
-import { charge } from './charge.js'
-import type { ChargedCall, OverBudget } from './charge.js'
+import { charge, rememberRequest } from './charge.js'
+import type { OverBudget } from './charge.js'
+import type { ChargedCall } from './count-call.js'
 import { takeAnswer } from './over-budget.js'
 
 /** A request that does not fit into a budget: now, or at all. */
@@ -215,16 +216,22 @@ function within(
   return { ...bound, prompt: [...bound.prompt, ...line] }
 }
 
-/** Where no other call of the run follows, what the request holds is given back at once. */
+/** Where no other call of the run follows, what the request holds is given back at once; otherwise the next charge does it. */
 export async function endCharge(
   { store }: ActivityDependencies,
   step: ModelStep,
   answer: CallModelAnswer,
 ): Promise<void> {
-  if (!charged.has(step) || (answer.type === 'answered' && answer.calls.length > 0)) return
-  const { input, startedAt } = step
+  if (!charged.has(step)) return
+  const { input, startedAt, operation, log } = step
+  const { threadId } = input
+  if (answer.type === 'answered' && answer.calls.length > 0) {
+    const { number, last: logged } = log
+    if (logged !== undefined) rememberRequest(threadId, { operation: operation.id, number, logged })
+    return
+  }
   await endChargeOf(store, {
-    threadId: input.threadId,
+    threadId,
     at: toMicros(Math.round(input.now + performance.now() - startedAt)),
   })
 }

@@ -18,7 +18,8 @@ import { callScope, microseconds } from '../scope.js'
 import type { HeldInput } from '../scope.js'
 import { readScheduledTime } from '../temporal-activity.js'
 import { charge, foundToolLimits } from './charge.js'
-import type { ChargedCall, OverBudget } from './charge.js'
+import type { OverBudget } from './charge.js'
+import type { ChargedCall } from './count-call.js'
 import { stopAtBudget, takeAnswer } from './over-budget.js'
 
 /** What a call needs to be charged. */
@@ -49,8 +50,8 @@ export async function chargeTool(
   const { threadId, run } = input
   const sources = { worker, agent: content.budget, stored: 'unread' } as const
   if (foundToolLimits(threadId) !== true) {
-    const subjects = await store.read((db) => readSubjects(db, { threadId, run }, sources))
-    if (!limitTools(subjects.flatMap(({ limits }) => limits))) return null
+    const { ofTools } = await store.read((db) => readSubjects(db, { threadId, run }, sources))
+    if (ofTools.length === 0) return null
   }
   const place = { threadId, now: microseconds(input), scope: callScope(input) }
   const taken = await takeAnswer(store, { ...place, response, operation: null })

@@ -24,7 +24,7 @@ export async function readBudgetState(
   run: { readonly threadId: string; readonly run: number },
 ): Promise<readonly BudgetState[]> {
   const sources = { worker: undefined, agent: undefined, stored: 'unread' } as const
-  const subjects = await readSubjects(db, run, sources)
+  const { all: subjects } = await readSubjects(db, run, sources)
   const states: BudgetState[] = []
   for (const { scope, period, owner } of await ownersOf(db, run)) {
     const spending = await readSpending(db, { owner, period })

@@ -7,12 +7,12 @@
  */
 import { sql } from 'kysely'
 import { NOTHING_HELD } from '../../policy/budget-judgement.js'
-import type { Held } from '../../policy/budget-judgement.js'
+import type { Held, Spent } from '../../policy/budget-judgement.js'
 import { nowMicros, toMillis } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { prepared } from '../transaction.js'
-import { lockSpendings, readSpending, writeSpendings } from './spending.js'
+import { addTo, lockSpendings, readSpending, writeSpendings } from './spending.js'
 import type { Charge, Spending } from './spending.js'
 import { threadSubject } from './subjects.js'
 
@@ -21,37 +21,24 @@ export async function findCharge(db: Reader, threadId: string): Promise<Charge |
   return charge
 }
 
-type OwnRow = Pick<Spending, 'charge' | 'held'> & { readonly threadId: string }
-
-/**
- * What the request of a charge has used: of one that was lost, the estimate of its input. `request`: as its call knows it, or `stored`: as
- * the row of its operation has it.
- */
-export async function usageOfCharge(
-  tx: Writer,
-  { charge, held, threadId }: OwnRow,
-  request: LoggedRequest | 'stored' | undefined,
-): Promise<Held> {
-  if (charge === null || isNothing(held)) return NOTHING_HELD
-  return usedBy(request === 'stored' ? await readRequest(tx, threadId, charge) : request, held)
-}
-
-async function readRequest(
+/** The request of a charge, as the row of its operation has it. */
+export async function readRequest(
   tx: Writer,
   threadId: string,
-  { operation, number }: Charge,
+  charge: Charge | null,
 ): Promise<LoggedRequest | undefined> {
-  const [row] = await readDetail(tx, [threadId, operation])
+  if (charge === null) return undefined
+  const [row] = await readDetail(tx, [threadId, charge.operation])
   // Written by `RequestLog`: the store's boundary.
   const detail = JSON.parse(row?.detail ?? 'null') as { readonly requests?: readonly LoggedRequest[] } | null
-  return detail?.requests?.[number - 1]
+  return detail?.requests?.[charge.number - 1]
 }
 
 const readDetail = prepared<{ readonly detail: string | null }>(
   ([threadId, id]) => sql`select detail from operations where thread_id = ${threadId} and id = ${id}`,
 )
 
-function isNothing({ inputTokens, outputTokens, cost }: Held): boolean {
+export function isNothing({ inputTokens, outputTokens, cost }: Held): boolean {
   return inputTokens + outputTokens + cost === 0
 }
 
@@ -67,14 +54,18 @@ export interface LoggedRequest {
   readonly prices?: { readonly inputPrice?: number | null }
 }
 
-/** A provider bills a request that it refuses with nothing, and one that was lost on the way at least with its input. */
-function usedBy(request: LoggedRequest | undefined, { inputTokens }: Held): Held {
-  if (request?.usage != null) {
-    const { usage } = request
-    return { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, cost: usage.cost ?? 0 }
+/**
+ * What a request has used whose charge holds so much. A provider bills one that it refuses with nothing, and one that was lost on the way at
+ * least with its input.
+ */
+export function usedBy(request: LoggedRequest | undefined, held: Held): Held {
+  if (request === undefined || isNothing(held)) return NOTHING_HELD
+  if (request.usage !== null) {
+    const { inputTokens, outputTokens, cost } = request.usage
+    return { inputTokens, outputTokens, cost: cost ?? 0 }
   }
-  if (request === undefined) return NOTHING_HELD
   if (request.error !== null && request.error !== 'lost') return NOTHING_HELD
+  const { inputTokens } = held
   return { inputTokens, outputTokens: 0, cost: Math.ceil(inputTokens * (request.prices?.inputPrice ?? 0)) }
 }
 
@@ -106,7 +97,7 @@ export async function endChargeOf(
 }
 
 /** A charge as it was read before its row is locked. */
-interface KnownCharge extends Pick<Charge, 'operation' | 'number' | 'at'> {
+interface KnownCharge extends Charge {
   readonly threadId: string
 }
 
@@ -119,7 +110,7 @@ async function endCharge(store: Store, known: KnownCharge, at: Micros): Promise<
     if (own === undefined || charge?.operation !== operation || charge.number !== number) return false
     const { held } = own
     if (isNothing(held) && at <= charge.at) return false
-    const used = await usageOfCharge(tx, { ...own, threadId }, 'stored')
+    const used = usedBy(await readRequest(tx, threadId, charge), held)
     const runtime = toMillis(Math.max(0, at - charge.at))
     const others = await lockSpendings(
       tx,
@@ -129,10 +120,7 @@ async function endCharge(store: Store, known: KnownCharge, at: Micros): Promise<
     )
     // A period that is over has given everything back.
     const rows = [own, ...others].filter((row) => isCharged(row, charge))
-    const ended = rows.map((row) => {
-      const { spent, ...sums } = settled(row, held, used)
-      return { ...sums, spent: { ...spent, runtime: spent.runtime + runtime } }
-    })
+    const ended = rows.map((row) => settled(row, held, { ...used, runtime }))
     writeSpendings(
       tx,
       ended.map((row) =>
@@ -148,49 +136,59 @@ export function isCharged({ owner, period, beganAt }: Spending, { owners }: Char
   return owners.some((one) => one.owner === owner && one.period === period && one.beganAt === beganAt)
 }
 
-/** The sums of a subject once a charge has ended. */
-export function settled(spending: Spending, held: Held, used: Held): Spending {
-  const { spent, held: before } = spending
-  return {
-    ...spending,
-    spent: {
-      ...spent,
-      inputTokens: spent.inputTokens + used.inputTokens,
-      outputTokens: spent.outputTokens + used.outputTokens,
-      cost: spent.cost + used.cost,
-    },
-    held: {
-      inputTokens: Math.max(0, before.inputTokens - held.inputTokens),
-      outputTokens: Math.max(0, before.outputTokens - held.outputTokens),
-      cost: Math.max(0, before.cost - held.cost),
-    },
-  }
+/** The row of a subject once a charge that held something in it has ended. */
+export function settled(
+  row: Spending,
+  { inputTokens, outputTokens, cost }: Held,
+  used: Partial<Spent>,
+): Spending {
+  return addTo(row, used, { inputTokens: -inputTokens, outputTokens: -outputTokens, cost: -cost })
 }
 
 /** Charges of requests that have ended, or whose run has, or that are older: nobody else gives back what they hold. */
 async function listOldCharges(db: Reader, before: Micros): Promise<readonly KnownCharge[]> {
   const rows = await db
     .selectFrom('spending')
-    .leftJoin('operations', (join) =>
-      join
-        .onRef('operations.thread_id', '=', 'spending.thread_id')
-        .onRef('operations.id', '=', 'spending.operation'),
-    )
-    .leftJoin('runs', (join) =>
-      join.onRef('runs.thread_id', '=', 'spending.thread_id').onRef('runs.number', '=', 'spending.run'),
-    )
     .leftJoin('threads', 'threads.id', 'spending.thread_id')
-    .select(['spending.thread_id', 'spending.operation', 'spending.charge'])
-    .select(
-      sql<number>`case when operations.state = 'finished' or runs.ended_at is not null
-        or threads.closed_at is not null or threads.id is null then 1 else 0 end`.as('is_over'),
-    )
+    .select(['spending.thread_id', 'spending.state', 'threads.id as existing', 'threads.closed_at'])
     .where('spending.holding', '=', 1)
     .execute()
-  return rows.flatMap(({ thread_id: threadId, operation, charge, is_over: isOver }) => {
-    if (threadId === null || operation === null || charge === null) return []
+  const old: KnownCharge[] = []
+  const young: KnownCharge[] = []
+  for (const { thread_id: threadId, state, existing, closed_at: closedAt } of rows) {
     // Written by `writeSpendings`: the store's boundary.
-    const { number, at } = JSON.parse(charge) as Pick<Charge, 'number' | 'at'>
-    return isOver === 1 || at < before ? { threadId, operation, number, at } : []
-  })
+    const { charge } = JSON.parse(state) as Pick<Spending, 'charge'>
+    if (threadId === null || charge === null) continue
+    const isOver = existing === null || closedAt !== null || charge.at < before
+    if (isOver) old.push({ ...charge, threadId })
+    else young.push({ ...charge, threadId })
+  }
+  for (let from = 0; from < young.length; from += AT_ONCE)
+    old.push(...(await endedOf(db, young.slice(from, from + AT_ONCE))))
+  return old
+}
+
+/** Charges in one statement. */
+const AT_ONCE = 100
+
+/** Those whose request or run has ended. */
+async function endedOf(db: Reader, charges: readonly KnownCharge[]): Promise<readonly KnownCharge[]> {
+  const finished = await db
+    .selectFrom('operations')
+    .select('thread_id')
+    .where((where) =>
+      where.or(charges.map(({ threadId, operation }) => where.and({ thread_id: threadId, id: operation }))),
+    )
+    .where('state', '=', 'finished')
+    .execute()
+  const ended = await db
+    .selectFrom('runs')
+    .select('thread_id')
+    .where((where) =>
+      where.or(charges.map(({ threadId, run }) => where.and({ thread_id: threadId, number: run }))),
+    )
+    .where('ended_at', 'is not', null)
+    .execute()
+  const over = new Set([...finished, ...ended].map(({ thread_id: threadId }) => threadId))
+  return charges.filter(({ threadId }) => over.has(threadId))
 }

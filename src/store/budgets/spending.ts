@@ -1,26 +1,27 @@
 /**
  * What the subjects of budgets have used.
- * Owns: the row of a subject in a period, its periods, limits that a person has raised, and how the charge of a thread is stored.
+ * Owns: the row of a subject in a period, its periods, limits that a person has raised, how the charge of a thread is stored, and the rows that
+ * this process remembers.
  * Does not own: which subjects a call has (`subjects.ts`), and when a charge is made and ended (`charges.ts`).
  * Invariants:
- * - A row is read and written in one transaction of `writeLocked`: the statement that reads it locks it.
+ * - A row is read and written in one transaction of `writeLocked`: the statement that reads it locks it. One that is only remembered is
+ *   written by a statement that finds it as it is remembered (`replaceRemembered`), whoever else has written it meanwhile.
  * - A period begins by the clock of the database, and never again: a clock that jumps back gives nothing back.
  */
 import { sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import { NOTHING_HELD, NOTHING_SPENT } from '../../policy/budget-judgement.js'
 import type { Held, Spent } from '../../policy/budget-judgement.js'
-import { BUDGET_LIMITS } from '../../policy/budget.js'
 import type { RaisedLimit, RaisedLimits } from '../../policy/budget.js'
 import type { BudgetLimit, BudgetPeriod } from '../../protocol/event-codes.js'
 import { toMicros } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
-import { locksRows, pipeline, prepared } from '../transaction.js'
+import { locksRows, pipeline, prepared, preparedWrite } from '../transaction.js'
 
 /** Names the row of a subject. */
-interface SpendingKey {
+export interface SpendingKey {
   readonly owner: string
   readonly period: BudgetPeriod
 }
@@ -58,7 +59,7 @@ export interface Spending extends SpendingKey {
   readonly isHolding: boolean
 }
 
-interface LockedSubject extends SpendingKey {
+export interface LockedSubject extends SpendingKey {
   /** The thread with which a row that is made here is deleted. */
   readonly threadId: string | null
 }
@@ -73,7 +74,7 @@ export async function lockSpendings(
   return subjects.map(({ owner, period }) => {
     const row = rows.find((one) => one.owner === owner && one.period === period)
     if (row === undefined) throw new Error(`Expected a row of ${owner}, got none.`)
-    return inPeriod(fromRow(row), period, row.now)
+    return inPeriod(fromRow(row), () => dateOf(row.now))
   })
 }
 
@@ -94,9 +95,9 @@ const readRows = prepared<Row & { readonly now: string }>((values) => {
 })
 
 const lockRows = prepared<Row & { readonly now: string }>((values) => {
-  const rows = inGroups(values, 3).map((row) => sql`(${sql.join(row)}, 0, '{}', 0)`)
+  const rows = inGroups(values, 3).map((row) => sql`(${sql.join(row)}, '{}', 0)`)
   return sql`
-    insert into spending (owner, period, thread_id, began_at, state, holding)
+    insert into spending (owner, period, thread_id, state, holding)
     values ${sql.join(rows)}
     on conflict (owner, period) do update set period = excluded.period
     returning *, cast(current_timestamp as text) as now`
@@ -109,41 +110,128 @@ function inGroups<T>(values: readonly T[], size: number): readonly (readonly T[]
 /** Writes rows that this transaction has locked. */
 export function writeSpendings(tx: Writer, rows: readonly Spending[]): void {
   if (rows.length === 0) return
-  pipeline(tx, writeRows(tx, rows.flatMap(valuesOf)))
-  for (const row of rows)
-    if (row.charge !== null && holds(row) !== row.isHolding) pipeline(tx, writeHolding(tx, row))
-}
-
-function valuesOf(row: Spending) {
-  const { owner, period, beganAt, charge } = row
-  const state = toText(stateOf(row))
-  if (charge === null) return [owner, period, beganAt, state, null, null, null]
-  const { operation, run, ...rest } = charge
-  return [owner, period, beganAt, state, operation, run, toText(rest)]
+  const values = rows.flatMap((row) => [row.owner, row.period, remember(row)])
+  pipeline(tx, writeRows(tx, values))
+  writeHoldings(tx, rows)
 }
 
 /** They are there, so that nothing is inserted: one statement for all of them. */
 const writeRows = prepared<unknown>((values) => {
-  const rows = inGroups(values, 7).map((row) => sql`(${sql.join(row)}, 0)`)
+  const rows = inGroups(values, 3).map((row) => sql`(${sql.join(row)}, 0)`)
   return sql`
-    insert into spending (owner, period, began_at, state, operation, run, charge, holding)
-    values ${sql.join(rows)}
-    on conflict (owner, period) do update set began_at = excluded.began_at, state = excluded.state,
-      operation = excluded.operation, run = excluded.run, charge = excluded.charge`
+    insert into spending (owner, period, state, holding) values ${sql.join(rows)}
+    on conflict (owner, period) do update set state = excluded.state`
 })
 
-function holds({ held }: Spending): boolean {
-  return held.inputTokens + held.outputTokens + held.cost > 0
+function holds({ charge, held }: Spending): boolean {
+  return charge !== null && held.inputTokens + held.outputTokens + held.cost > 0
 }
 
 /** Alone, because a statement that names the column of an index writes the index too. */
-async function writeHolding(tx: Writer, row: Spending): Promise<void> {
-  await tx
+function writeHoldings(tx: Writer, rows: readonly Spending[]): void {
+  for (const row of rows) {
+    if (holds(row) === row.isHolding) continue
+    const holding = tx
+      .updateTable('spending')
+      .set({ holding: holds(row) ? 1 : 0 })
+      .where('owner', '=', row.owner)
+      .where('period', '=', row.period)
+    pipeline(tx, holding.execute())
+  }
+}
+
+interface Remembered {
+  /** The state as it is stored. */
+  readonly text: string
+  readonly row: Spending
+}
+
+/**
+ * The rows as this process has written them last, whether that was committed or not: a call nearly always meets them as the call before has
+ * left them.
+ */
+const remembered = new Map<string, Remembered>()
+const MOST_REMEMBERED = 2_000
+
+/** Returns the state as it is stored. */
+function remember(row: Spending): string {
+  const text = JSON.stringify(stateOf(row))
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+  remembered.set(keyOf(row), { text, row: { ...row, isHolding: holds(row) } })
+  return text
+}
+
+function keyOf({ owner, period }: SpendingKey): string {
+  return `${owner} ${period}`
+}
+
+/**
+ * The rows of subjects as this process remembers them; null: it does not know all of them, or the transaction has to lock them. What is
+ * found by them holds only if `replaceRemembered` writes it.
+ */
+export function rememberedSpendings(
+  tx: Writer,
+  subjects: readonly SpendingKey[],
+): readonly Spending[] | null {
+  if (locksRows(tx)) return null
+  const rows: Spending[] = []
+  for (const subject of subjects) {
+    const known = remembered.get(keyOf(subject))
+    if (known === undefined) return null
+    // The clock of SQLite is that of its machine.
+    rows.push(inPeriod(known.row, () => new Date()))
+  }
+  return rows
+}
+
+/** Writes rows if all of them are stored as this process remembers them; otherwise it leaves them as they are. Returns whether it has. */
+export async function replaceRemembered(tx: Writer, rows: readonly Spending[]): Promise<boolean> {
+  const replaced: (SpendingKey & { readonly known: string })[] = []
+  for (const row of rows) {
+    const { owner, period } = row
+    const known = remembered.get(keyOf(row))?.text ?? ''
+    if ((await replaceRow(tx, [remember(row), owner, period, known])) === 0) {
+      for (const one of replaced) await setState(tx, one, one.known)
+      return false
+    }
+    replaced.push({ owner, period, known })
+  }
+  writeHoldings(tx, rows)
+  return true
+}
+
+/** Row by row: SQLite takes longer for one statement that returns which rows it has found, or that joins a list of them. */
+const replaceRow = preparedWrite(([state, owner, period, known], tx) =>
+  tx
     .updateTable('spending')
-    .set({ holding: holds(row) ? 1 : 0 })
-    .where('owner', '=', row.owner)
-    .where('period', '=', row.period)
-    .execute()
+    .set({ state: String(state) })
+    .where('owner', '=', String(owner))
+    .where('period', '=', String(period))
+    .where('state', '=', String(known)),
+)
+
+/** A row with so much more used and held. What is held is never less than nothing. */
+export function addTo(row: Spending, used: Partial<Spent>, holding: Held = NOTHING_HELD): Spending {
+  const { spent, held } = row
+  const { steps = 0, modelCalls = 0, toolCalls = 0, runtime = 0 } = used
+  const { inputTokens = 0, outputTokens = 0, cost = 0 } = used
+  return {
+    ...row,
+    spent: {
+      steps: spent.steps + steps,
+      modelCalls: spent.modelCalls + modelCalls,
+      toolCalls: spent.toolCalls + toolCalls,
+      runtime: spent.runtime + runtime,
+      inputTokens: spent.inputTokens + inputTokens,
+      outputTokens: spent.outputTokens + outputTokens,
+      cost: spent.cost + cost,
+    },
+    held: {
+      inputTokens: Math.max(0, held.inputTokens + holding.inputTokens),
+      outputTokens: Math.max(0, held.outputTokens + holding.outputTokens),
+      cost: Math.max(0, held.cost + holding.cost),
+    },
+  }
 }
 
 /** What a subject has used in its present period, for readers; nothing if it has no row. */
@@ -155,7 +243,7 @@ export async function readSpending(db: Reader, { owner, period }: SpendingKey): 
     .where('owner', '=', owner)
     .where('period', '=', period)
     .executeTakeFirst()
-  return row === undefined ? { ...EMPTY, owner, period } : inPeriod(fromRow(row), period, row.now)
+  return row === undefined ? { ...EMPTY, owner, period } : inPeriod(fromRow(row), () => dateOf(row.now))
 }
 
 interface Raise extends SpendingKey, RaisedLimit {
@@ -172,59 +260,57 @@ export async function raiseLimit(
   const spending = await readSpending(tx, { owner, period })
   if (spending.beganAt !== beganAt || (spending.raised[name]?.most ?? 0) > most) return
   const raised: RaisedLimits = { ...spending.raised, [name]: { most, approval } }
-  await setState(tx, { ...spending, raised, warned: spending.warned.filter((one) => one !== name) })
+  const changed = { ...spending, raised, warned: spending.warned.filter((one) => one !== name) }
+  await setState(tx, changed, remember(changed))
 }
 
 /** The budgets of an owner were set anew: nothing that was raised before holds. */
 export async function forgetRaised(tx: Writer, owner: string): Promise<void> {
   const rows = await tx.selectFrom('spending').selectAll().where('owner', '=', owner).execute()
-  for (const row of rows) await setState(tx, { ...fromRow(row), raised: {}, limits: {}, warned: [] })
+  for (const row of rows) {
+    const changed = { ...fromRow(row), raised: {}, limits: {}, warned: [] }
+    await setState(tx, changed, remember(changed))
+  }
 }
 
 /** Only the state, so that no row is made. */
-async function setState(tx: Writer, row: Spending): Promise<void> {
+async function setState(tx: Writer, { owner, period }: SpendingKey, state: string): Promise<void> {
   await tx
     .updateTable('spending')
-    .set({ state: toText(stateOf(row)) })
-    .where('owner', '=', row.owner)
-    .where('period', '=', row.period)
+    .set({ state })
+    .where('owner', '=', owner)
+    .where('period', '=', period)
     .execute()
 }
 
 /** What a row has as JSON. */
-type State = Pick<Spending, 'spent' | 'held' | 'warned' | 'limits' | 'raised'>
+type State = Omit<Spending, keyof SpendingKey | 'isHolding'>
 
-function stateOf({ spent, held, warned, limits, raised }: State): State {
-  return { spent, held, warned, limits, raised }
+function stateOf({ beganAt, spent, held, warned, limits, raised, charge }: Spending): State {
+  return { beganAt, spent, held, warned, limits, raised, charge }
 }
 
-/** Texts that this process has written, and what they mean: a call reads what the call before has written, which need not be parsed. */
-const written = new Map<string, object>()
-const MOST_WRITTEN = 2_000
-
-function toText(value: object): string {
-  const text = JSON.stringify(value)
-  if (written.size >= MOST_WRITTEN) written.clear()
-  written.set(text, value)
-  return text
+const NEW: State = {
+  ...{ beganAt: 0, spent: NOTHING_SPENT, held: NOTHING_HELD },
+  ...{ warned: [], limits: {}, raised: {}, charge: null },
 }
 
-const NEW: State = { spent: NOTHING_SPENT, held: NOTHING_HELD, warned: [], limits: {}, raised: {} }
+const EMPTY: Omit<Spending, keyof SpendingKey> = { ...NEW, isHolding: false }
 
-const EMPTY: Omit<Spending, keyof SpendingKey> = { ...NEW, beganAt: 0, charge: null, isHolding: false }
+function inPeriod(spending: Spending, now: () => Date): Spending {
+  const { owner, period } = spending
+  const beganAt = period === 'total' ? 0 : beginningOf(period, now())
+  return beganAt <= spending.beganAt ? spending : { ...EMPTY, owner, period, beganAt }
+}
 
-function inPeriod(spending: Spending, period: BudgetPeriod, now: string): Spending {
-  const beganAt = beginningOf(period, now)
-  if (beganAt <= spending.beganAt) return spending
-  const { owner } = spending
-  return { ...EMPTY, owner, period, beganAt }
+/** A time as the database gives it. */
+function dateOf(text: string): Date {
+  // SQLite gives UTC without naming it.
+  return new Date(/[+-]\d\d(:?\d\d)?$/.test(text) ? text : `${text}Z`)
 }
 
 /** The beginning of the period by the clock of the database. */
-function beginningOf(period: BudgetPeriod, now: string): Micros {
-  if (period === 'total') return 0
-  // SQLite gives UTC without naming it.
-  const at = new Date(/[+-]\d\d(:?\d\d)?$/.test(now) ? now : `${now}Z`)
+function beginningOf(period: Exclude<BudgetPeriod, 'total'>, at: Date): Micros {
   const [year, month, day, hour] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate(), at.getUTCHours()]
   if (period === 'month') return toMicros(Date.UTC(year, month))
   return toMicros(period === 'day' ? Date.UTC(year, month, day) : Date.UTC(year, month, day, hour))
@@ -234,29 +320,9 @@ type Row = Selectable<Schema['spending']>
 
 /** A row as it was written by this file: the store's boundary. */
 function fromRow(row: Row): Spending {
-  const state = (written.get(row.state) as State | undefined) ?? parseState(row.state)
-  return {
-    owner: row.owner,
-    period: row.period as BudgetPeriod,
-    beganAt: row.began_at,
-    spent: state.spent,
-    held: state.held,
-    warned: state.warned,
-    limits: state.limits,
-    raised: state.raised,
-    charge: row.charge === null ? null : chargeFrom(row.charge, row),
-    isHolding: row.holding === 1,
-  }
-}
-
-function parseState(text: string): State {
-  const state = { ...NEW, ...(JSON.parse(text) as Partial<State>) }
-  return { ...state, warned: state.warned.filter((name) => BUDGET_LIMITS.includes(name)) }
-}
-
-type Rest = Omit<Charge, 'operation' | 'run'>
-
-function chargeFrom(text: string, { operation, run }: Pick<Row, 'operation' | 'run'>): Charge {
-  const rest = (written.get(text) as Rest | undefined) ?? (JSON.parse(text) as Rest)
-  return { ...rest, operation: operation ?? '', run: run ?? 0 }
+  const key = { owner: row.owner, period: row.period as BudgetPeriod }
+  const isHolding = row.holding === 1
+  const known = remembered.get(keyOf(key))
+  if (known?.text === row.state) return { ...known.row, isHolding }
+  return { ...NEW, ...(JSON.parse(row.state) as Partial<State>), ...key, isHolding }
 }

@@ -4,7 +4,8 @@
  * Does not own: the budgets of worker and agent, which are code, and the rows of what was used (`spending.ts`).
  */
 import { sql } from 'kysely'
-import { BUDGET_PERIODS, limitsOf } from '../../policy/budget.js'
+import { limitTools } from '../../policy/budget-judgement.js'
+import { BUDGET_PERIODS, limitsOf, lowestOf } from '../../policy/budget.js'
 import type { Budget, Budgets, Limit, OwnerBudgets } from '../../policy/budget.js'
 import type { BudgetPeriod, BudgetScope } from '../../protocol/event-codes.js'
 import type { ThreadPermissions } from '../../policy/judge.js'
@@ -66,21 +67,32 @@ export interface BudgetSubject {
   /** The thread with which what it has used is deleted. */
   readonly threadId: string | null
   readonly limits: readonly Limit[]
+  /** The lowest of each kind. */
+  readonly lowest: ReturnType<typeof lowestOf>
 }
+
+/** The subjects of a run, from the widest to the narrowest. */
+export interface Subjects {
+  readonly all: readonly BudgetSubject[]
+  /** Those whose limits can refuse a call of a tool. */
+  readonly ofTools: readonly BudgetSubject[]
+}
+
+const NOBODY: Subjects = { all: [], ofTools: [] }
 
 interface BudgetedRun {
   readonly threadId: string
   readonly run: number
 }
 
-/** The subjects whose budgets hold for a run, from the widest to the narrowest; empty without any budget. */
+/** The subjects whose budgets hold for a run; none without any budget. */
 export async function readSubjects(
   db: Reader,
   { threadId, run }: BudgetedRun,
   { worker, agent, stored }: BudgetSources,
-): Promise<readonly BudgetSubject[]> {
+): Promise<Subjects> {
   const row = stored === 'unread' ? (await readBudgets(db, [threadId]))[0] : stored
-  return row === undefined ? [] : knownSubjects({ threadId, run, worker, agent, row })
+  return row === undefined ? NOBODY : knownSubjects({ threadId, run, worker, agent, row })
 }
 
 /** All that the subjects of a run are made of. */
@@ -89,14 +101,15 @@ interface Making extends BudgetedRun, Pick<BudgetSources, 'worker' | 'agent'> {
 }
 
 /** The subjects of the newest calls of threads: those of the next call are nearly always the same. */
-const made = new Map<string, { readonly of: Making; readonly subjects: readonly BudgetSubject[] }>()
+const made = new Map<string, { readonly of: Making; readonly subjects: Subjects }>()
 const MOST_MADE = 2_000
 
-function knownSubjects(making: Making): readonly BudgetSubject[] {
+function knownSubjects(making: Making): Subjects {
   const known = made.get(making.threadId)
   if (known !== undefined && isSame(known.of, making)) return known.subjects
   if (made.size >= MOST_MADE) made.clear()
-  const subjects = makeSubjects(making)
+  const all = makeSubjects(making)
+  const subjects = { all, ofTools: all.filter(({ limits }) => limitTools(limits)) }
   made.set(making.threadId, { of: making, subjects })
   return subjects
 }
@@ -208,7 +221,9 @@ function ownerSubjects(
 ): readonly BudgetSubject[] {
   return BUDGET_PERIODS.flatMap((period) => {
     const limits = limitsOf([budgets?.[period]])
-    return limits.length === 0 ? [] : [{ scope, period, owner, threadId: null, limits }]
+    return limits.length === 0
+      ? []
+      : [{ scope, period, owner, threadId: null, limits, lowest: lowestOf(limits) }]
   })
 }
 
@@ -219,7 +234,9 @@ function subject(
   budgets: readonly (Budget | undefined)[],
 ): readonly BudgetSubject[] {
   const limits = limitsOf(budgets)
-  return limits.length === 0 ? [] : [{ scope, period: 'total', owner, threadId, limits }]
+  return limits.length === 0
+    ? []
+    : [{ scope, period: 'total', owner, threadId, limits, lowest: lowestOf(limits) }]
 }
 
 /** Columns that this store has written: its boundary. */

@@ -23,15 +23,8 @@ export interface SpendingTable {
   period: string
   /** The thread with which it is deleted; null for an account and a user. */
   thread_id: string | null
-  /** When the period began, by the clock of the database; 0 for all time. */
-  began_at: Micros
-  /** JSON: what was used, what requests in flight may still use, and the limits (`spending.ts`). */
+  /** JSON: when the period began, what was used, what requests in flight may still use, the limits, and the charge (`spending.ts`). */
   state: string
-  /** The newest model call that was charged, empty for none; null: the row has no charge. */
-  operation: string | null
-  run: number | null
-  /** JSON: the rest of the charge. */
-  charge: string | null
   /** 1: the charge holds something. It changes with the first and the last call of a run, so that its index does not with each. */
   holding: number
 }
@@ -48,11 +41,7 @@ export const BUDGET_TABLES = {
       owner: 'text',
       period: 'text',
       thread_id: 'text?',
-      began_at: 'big',
       state: 'text',
-      operation: 'text?',
-      run: 'int?',
-      charge: 'text?',
       holding: 'int',
     },
     key: ['owner', 'period'],

@@ -232,7 +232,7 @@ export function budgetConformance(withStore: WithStore): void {
       })
       const of = async (threadId: string) => {
         const subjects = await store.read((db) => readSubjects(db, { threadId, run: 2 }, IN_STORE))
-        return subjects.map(({ scope, owner, limits }) => [scope, owner, limits[0]?.most])
+        return subjects.all.map(({ scope, owner, limits }) => [scope, owner, limits[0]?.most])
       }
       const shared = [
         ['account', 'account:acme', 10],
