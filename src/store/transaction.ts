@@ -48,6 +48,7 @@ export async function runTransaction<T>(
       provideConnection: (consumer) => consumer(session.connection),
     })
     const tx = new Transaction<Schema>({ config: { dialect }, dialect, driver, executor: own })
+    connections.set(tx, session.connection)
     await driver.beginTransaction(connection, settings)
     try {
       const result = await runAndAwaitPipelined(tx, work)
@@ -119,9 +120,12 @@ export function openSession(
 /** Sends each statement after the answer to the previous one. */
 function oneByOne(run: Run): Run {
   let last: Promise<unknown> = Promise.resolve()
+  let unanswered = 0
+  const answered = (): void => void (unanswered -= 1)
   return <R>(query: CompiledQuery) => {
-    const result = last.then(() => run<R>(query))
-    last = result.catch(() => undefined)
+    const result = unanswered === 0 ? run<R>(query) : last.then(() => run<R>(query))
+    unanswered += 1
+    last = result.then(answered, answered)
     return result
   }
 }
@@ -226,6 +230,9 @@ function compileOnce<Row, Db extends Reader>(
   }
 }
 
+/** The connections of transactions. A statement that is compiled needs nothing else of Kysely, whose executor takes as long as SQLite. */
+const connections = new WeakMap<Reader, DatabaseConnection>()
+
 function run<Row>(db: Reader, query: CompiledQuery<Row>): Promise<QueryResult<Row>> {
-  return db.getExecutor().executeQuery<Row>(query)
+  return (connections.get(db) ?? db.getExecutor()).executeQuery<Row>(query)
 }

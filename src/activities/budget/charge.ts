@@ -71,8 +71,9 @@ const charged = new Map<string, KnownThread>()
 const MOST_KEPT = 5_000
 
 function know(threadId: string, what: Partial<KnownThread>): void {
-  if (charged.size >= MOST_KEPT) charged.clear()
-  charged.set(threadId, { limitsTools: false, request: null, ...charged.get(threadId), ...what })
+  const known = charged.get(threadId)
+  if (known === undefined && charged.size >= MOST_KEPT) charged.clear()
+  charged.set(threadId, { limitsTools: false, request: null, ...known, ...what })
 }
 
 /** Whether the newest charge of the thread by this process has found that tools or time are limited; undefined: it has made none. */
@@ -134,8 +135,9 @@ export async function addUsed(
 export async function charge(tx: Writer, call: ChargedCall, sources: BudgetSources): Promise<Charged> {
   const { threadId, need } = call
   const { all, ofTools } = await readSubjects(tx, call, sources)
-  know(threadId, { limitsTools: ofTools.length > 0 })
-  if (need.kind === 'tool') return ofTools.length === 0 ? FREE : chargeTool(tx, call, ofTools)
+  const limitsTools = ofTools.length > 0
+  if (foundToolLimits(threadId) !== limitsTools) know(threadId, { limitsTools })
+  if (need.kind === 'tool') return limitsTools ? chargeTool(tx, call, ofTools) : FREE
   if (all.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
   return chargeModel(tx, { ...call, need }, all)
 }
