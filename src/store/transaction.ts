@@ -205,7 +205,7 @@ export function prepared<Row>(
   build: (values: readonly Value[], db: Reader) => Compilable<Row>,
 ): (db: Reader, values: readonly Value[]) => Promise<readonly Row[]> {
   const compile = compileOnce(build)
-  return async (db, values) => (await run(db, compile(db, values))).rows
+  return async (db, values) => (await execute(db, compile(db, values))).rows
 }
 
 /** The same of a write that returns no rows, but the number of those that it has changed. */
@@ -213,7 +213,7 @@ export function preparedWrite(
   build: (values: readonly Value[], tx: Writer) => Compilable<unknown>,
 ): (tx: Writer, values: readonly Value[]) => Promise<number> {
   const compile = compileOnce(build)
-  return async (tx, values) => Number((await run(tx, compile(tx, values))).numAffectedRows ?? 0)
+  return async (tx, values) => Number((await execute(tx, compile(tx, values))).numAffectedRows ?? 0)
 }
 
 function compileOnce<Row, Db extends Reader>(
@@ -233,6 +233,6 @@ function compileOnce<Row, Db extends Reader>(
 /** The connections of transactions. A statement that is compiled needs nothing else of Kysely, whose executor takes as long as SQLite. */
 const connections = new WeakMap<Reader, DatabaseConnection>()
 
-function run<Row>(db: Reader, query: CompiledQuery<Row>): Promise<QueryResult<Row>> {
+function execute<Row>(db: Reader, query: CompiledQuery<Row>): Promise<QueryResult<Row>> {
   return (connections.get(db) ?? db.getExecutor()).executeQuery<Row>(query)
 }

@@ -25,14 +25,22 @@ async function chargeElsewhere({ store }: ActivityDesk, added: Partial<Spent>): 
   )
 }
 
+/** The next step. */
+interface NextStep {
+  model(): ReturnType<typeof runModel>
+  tool(): ReturnType<typeof runTool>
+}
+
+type Reply = Exclude<Parameters<typeof scriptedModel>[0], readonly unknown[]>
+
+const CALLS = { toolCalls: [{ name: 'work' }] }
+
 /** Runs `work` after a step with one call that this process has charged. */
 function afterStep(
-  work: (
-    desk: ActivityDesk,
-    run: { model(): ReturnType<typeof runModel>; tool(): ReturnType<typeof runTool> },
-  ) => Promise<void>,
+  work: (desk: ActivityDesk, next: NextStep) => Promise<void>,
+  reply: Reply = () => CALLS,
 ): Promise<void> {
-  const chat = scriptedModel([1, 2].map(() => ({ toolCalls: [{ name: 'work' }] })))
+  const chat = scriptedModel(reply)
   return withDesk({ work: () => success('done'), chat }, async (desk) => {
     const budgeted = { ...desk.dependencies, budgets: BUDGETS }
     const [first, second] = await desk.calls([{ name: 'work' }, { name: 'work' }])
@@ -62,8 +70,7 @@ test('a call does not begin if another process has used what was left', () =>
   }))
 
 /** As another process, which does not know what the request has used. */
-const forget = (): void =>
-  rememberRequest('t', { operation: 'another', number: 1, logged: { usage: null, error: null } })
+const forget = (): void => rememberRequest('t', 'another', { usage: null, error: null })
 
 test.each([
   ['its process makes the next charge', () => {}],
@@ -88,3 +95,29 @@ test.each([
     })
   }),
 )
+
+test('what a request of another store of this process has used is not taken for that of this one', () => {
+  const long: Reply = () => ({
+    ...CALLS,
+    usage: { inputTokens: 10, outputTokens: 7_000, cachedInputTokens: 0 },
+  })
+  return afterStep(async (desk, { model }) => {
+    await afterStep(async () => {}, long)
+    await model()
+    const { outputTokens } = await spent(desk)
+    expect(outputTokens).toBeGreaterThan(0)
+    expect(outputTokens).toBeLessThan(7_000)
+  })
+})
+
+test('a call of a tool is charged, however many threads have been charged since its model call', () => {
+  const others: Reply = () => {
+    for (let n = 0; n < 5_000; n += 1) rememberRequest(`other-${n}`, 'one', { usage: null, error: null })
+    return CALLS
+  }
+  return afterStep(async (desk, { model, tool }) => {
+    await model()
+    await tool()
+    expect(await spent(desk)).toMatchObject({ modelCalls: 2, toolCalls: 2 })
+  }, others)
+})

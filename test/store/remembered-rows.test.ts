@@ -27,9 +27,13 @@ async function countOnce(store: Store): Promise<void> {
 
 /** Counts one step more by what this process remembers. */
 async function countAgain(tx: Writer): Promise<boolean> {
-  const rows = rememberedSpendings(tx, PLACES)
-  if (rows === null) throw new Error('Expected rows that are remembered.')
-  return replaceRemembered(tx, rows.map(step))
+  const known = rememberedSpendings(tx, PLACES)
+  if (known === null) throw new Error('Expected rows that are remembered.')
+  return replaceRemembered(
+    tx,
+    known,
+    known.map(({ row }) => step(row)),
+  )
 }
 
 function steps(store: Store): Promise<readonly number[]> {
@@ -105,5 +109,34 @@ test('rows that another store of this process has are not taken for those of thi
         [1, 1],
         [2, 2],
       ])
+    }),
+  ))
+
+test('a row that another store of this process writes meanwhile is not taken for the one that was counted', () =>
+  withStore((other) =>
+    withStore(async (store) => {
+      const account = { owner: 'account:a', period: 'total', threadId: null } as const
+      const places = [threadSubject('t'), account]
+      const count = async (tx: Writer) => writeSpendings(tx, (await lockSpendings(tx, places)).map(step))
+      await store.writeLocked(count)
+      await store.writeLocked(count)
+      // This process remembers the row of the account as the other store has it.
+      await other.writeLocked(async (tx) =>
+        writeSpendings(tx, (await lockSpendings(tx, [account])).map(step)),
+      )
+      const again = async (tx: Writer, of: typeof places | [typeof account]) => {
+        const known = rememberedSpendings(tx, of) ?? []
+        return replaceRemembered(
+          tx,
+          known,
+          known.map(({ row }) => step(row)),
+        )
+      }
+      const both = store.write((tx) =>
+        other.write((there) => Promise.all([again(tx, places), again(there, [account])])),
+      )
+      expect(await both).toEqual([false, true])
+      const { spent } = await store.read((db) => readSpending(db, account))
+      expect(spent.steps).toBe(2)
     }),
   ))

@@ -51,8 +51,8 @@ interface Requesting {
   readonly begin: (store: Store) => Promise<void>
 }
 
-/** The steps whose requests were charged in this activity. */
-const charged = new WeakSet<ModelStep>()
+/** The steps whose requests were charged in this activity, with the id of the newest charge. */
+const chargedSteps = new WeakMap<ModelStep, string>()
 
 /**
  * Charges the next request of a step, and begins it. Returns the request as it may be sent: with a bound of its answer, and with a line
@@ -84,7 +84,7 @@ export async function chargeRequest(
   }
   const outcome = await chargeAndBegin(store, { call, sources, begin })
   if (outcome.kind !== 'charged') throw new NoBudget(outcome.kind === 'over' ? outcome.over : null)
-  charged.add(step)
+  chargedSteps.set(step, outcome.id)
   return within(options, outcome)
 }
 
@@ -222,12 +222,12 @@ export async function endCharge(
   step: ModelStep,
   answer: CallModelAnswer,
 ): Promise<void> {
-  if (!charged.has(step)) return
-  const { input, startedAt, operation, log } = step
+  const charge = chargedSteps.get(step)
+  if (charge === undefined) return
+  const { input, startedAt, log } = step
   const { threadId } = input
   if (answer.type === 'answered' && answer.calls.length > 0) {
-    const { number, last: logged } = log
-    if (logged !== undefined) rememberRequest(threadId, { operation: operation.id, number, logged })
+    if (log.last !== undefined) rememberRequest(threadId, charge, log.last)
     return
   }
   await endChargeOf(store, {

@@ -8,17 +8,19 @@
  * - Where the store locks rows, it is a short transaction of its own, never part of one of the thread: rows of an account or a tree would
  *   make those conflict. Elsewhere it is part of the transaction that begins the call.
  * - The same call is charged once, however often it is attempted; an attempt that was given up charges nothing.
- * - A call that does not fit, or that was charged before, is found by the rows as they are stored, never by remembered ones.
+ * - That a call does not fit, or that a call of a tool was charged before, is found by the rows as they are stored, never by remembered ones.
  */
+import { randomUUID } from 'node:crypto'
 import { NOTHING_HELD } from '../../policy/budget-judgement.js'
 import type { Exceeded, Held, ModelNeed } from '../../policy/budget-judgement.js'
 import { leftText } from '../../policy/budget-text.js'
 import { fact } from '../../protocol/facts.js'
 import { failure } from '../../protocol/failures.js'
 import type { Micros } from '../../protocol/time.js'
-import { findCharge, isNothing, readRequest, settled, usedBy } from '../../store/budgets/charges.js'
+import { findCharge, readRequest, settled, usedBy } from '../../store/budgets/charges.js'
 import type { LoggedRequest } from '../../store/budgets/charges.js'
 import {
+  isNothing,
   lockSpendings,
   rememberedSpendings,
   replaceRemembered,
@@ -35,6 +37,8 @@ import type { ChargedCall, ChargedModel, Counted } from './count-call.js'
 type Charged =
   | {
       readonly kind: 'charged'
+      /** Of the charge of a request to a model; empty: none was made. */
+      readonly id: string
       /** The most tokens of the answer; null: no budget bounds it further. */
       readonly maxOutputTokens: number | null
       /** A line for the model about what is left. */
@@ -56,39 +60,35 @@ export interface OverBudget {
   readonly asks: boolean
 }
 
-const FREE: Charged = { kind: 'charged', maxOutputTokens: null, told: null }
+const FREE: Charged = { kind: 'charged', id: '', maxOutputTokens: null, told: null }
 
-/** What this process knows of a thread that it has charged. */
-interface KnownThread {
-  /** Whether its budgets limit tools or time, as its newest charge has found. */
-  readonly limitsTools: boolean
-  /** The newest request that has ended, and its number within its operation. */
-  readonly request: (Pick<Charge, 'operation' | 'number'> & { readonly logged: LoggedRequest }) | null
-}
+/** Threads that this process has charged, and whether their budgets limit tools or time. */
+const chargedThreads = new Map<string, boolean>()
 
-/** A few thousand of them are kept. */
-const charged = new Map<string, KnownThread>()
+/** The newest request of each thread that has ended in this process, and the id of its charge. */
+const endedRequests = new Map<string, { readonly charge: string; readonly request: LoggedRequest }>()
+
+/** A few thousand threads are kept. */
 const MOST_KEPT = 5_000
 
-function know(threadId: string, what: Partial<KnownThread>): void {
-  const known = charged.get(threadId)
-  if (known === undefined && charged.size >= MOST_KEPT) charged.clear()
-  charged.set(threadId, { limitsTools: false, request: null, ...known, ...what })
+function keep<Value>(map: Map<string, Value>, threadId: string, value: Value): void {
+  if (map.size >= MOST_KEPT && !map.has(threadId)) map.clear()
+  map.set(threadId, value)
 }
 
 /** Whether the newest charge of the thread by this process has found that tools or time are limited; undefined: it has made none. */
 export function foundToolLimits(threadId: string): boolean | undefined {
-  return charged.get(threadId)?.limitsTools
+  return chargedThreads.get(threadId)
 }
 
 /** Whether this process has charged a call of the thread, so that the end of its run looks for it. */
 export function mayHold(threadId: string): boolean {
-  return charged.has(threadId)
+  return chargedThreads.has(threadId)
 }
 
-/** What a request has used whose answer is committed: the next charge of its thread need not read it. */
-export function rememberRequest(threadId: string, request: NonNullable<KnownThread['request']>): void {
-  know(threadId, { request })
+/** What a request has used whose answer is committed, by the id of its charge: the next charge of its thread need not read it. */
+export function rememberRequest(threadId: string, charge: string, request: LoggedRequest): void {
+  keep(endedRequests, threadId, { charge, request })
 }
 
 interface BesideCall extends Pick<ChargedCall, 'threadId' | 'run' | 'now' | 'scope'> {
@@ -136,7 +136,7 @@ export async function charge(tx: Writer, call: ChargedCall, sources: BudgetSourc
   const { threadId, need } = call
   const { all, ofTools } = await readSubjects(tx, call, sources)
   const limitsTools = ofTools.length > 0
-  if (foundToolLimits(threadId) !== limitsTools) know(threadId, { limitsTools })
+  keep(chargedThreads, threadId, limitsTools)
   if (need.kind === 'tool') return limitsTools ? chargeTool(tx, call, ofTools) : FREE
   if (all.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
   return chargeModel(tx, { ...call, need }, all)
@@ -147,13 +147,14 @@ async function chargeModel(
   call: ChargedModel,
   subjects: readonly BudgetSubject[],
 ): Promise<Charged> {
+  const id = randomUUID()
   const places = placesOf(call, subjects)
   const known = await chargeRemembered(tx, places, (rows) => {
     const own = ownRow(rows)
     const request = requestOf(call, own)
     const { charge: before } = own
     if (isLater(before, call) || request === 'stored' || othersOf(before, places).length > 0) return null
-    return countModel(call, { subjects, rows }, usedBy(request, own.held))
+    return countModel(call, { subjects, rows }, { id, used: usedBy(request, own.held) })
   })
   if (known !== null) return outcomeOf(tx, call, { subjects, counted: known })
   const rows = await lockSpendings(tx, places)
@@ -162,7 +163,7 @@ async function chargeModel(
   const request = requestOf(call, own)
   const logged = request === 'stored' ? await readRequest(tx, call.threadId, before) : request
   const used = usedBy(logged, own.held)
-  const counted = countModel(call, { subjects, rows }, used)
+  const counted = countModel(call, { subjects, rows }, { id, used })
   const others = await lockSpendings(tx, othersOf(before, places))
   writeSpendings(tx, [...counted.rows, ...endedIn(others, { own, call, used })])
   return outcomeOf(tx, call, { subjects, counted })
@@ -175,9 +176,8 @@ function requestOf(
 ): LoggedRequest | 'stored' | undefined {
   if (known === null || isNothing(held) || isUnsent(call, known)) return undefined
   if (known.operation === call.operation) return call.previous
-  const { request = null } = charged.get(call.threadId) ?? {}
-  const isKnown = request?.operation === known.operation && request.number === known.number
-  return isKnown ? request.logged : 'stored'
+  const ended = endedRequests.get(call.threadId)
+  return ended?.charge === known.id ? ended.request : 'stored'
 }
 
 /** Subjects of a charge in which the present call is not counted: those that have no budget any more, and those of a run that is over. */
@@ -233,10 +233,11 @@ async function chargeRemembered(
   places: readonly LockedSubject[],
   count: (rows: readonly Spending[]) => Counted | null,
 ): Promise<Counted | null> {
-  const rows = rememberedSpendings(tx, places)
-  const counted = rows === null ? null : count(rows)
+  const known = rememberedSpendings(tx, places)
+  if (known === null) return null
+  const counted = count(known.map(({ row }) => row))
   if (counted?.judgement.kind !== 'fits') return null
-  return (await replaceRemembered(tx, counted.rows)) ? counted : null
+  return (await replaceRemembered(tx, known, counted.rows)) ? counted : null
 }
 
 /** Whether a newer attempt has made the charge. */
@@ -270,7 +271,12 @@ async function outcomeOf(tx: Writer, call: ChargedCall, { subjects, counted }: O
   const { judgement, accounts, rows } = counted
   if (judgement.kind === 'waits') return { kind: 'waits' }
   if (judgement.kind === 'fits')
-    return { kind: 'charged', maxOutputTokens: judgement.maxOutputTokens, told: leftText(accounts) }
+    return {
+      kind: 'charged',
+      id: ownRow(rows).charge?.id ?? '',
+      maxOutputTokens: judgement.maxOutputTokens,
+      told: leftText(accounts),
+    }
   const { exceeded } = judgement
   const { scope, period, limit, unpriced } = exceeded
   const subject = subjects.find((one) => one.scope === scope && one.period === period)

@@ -20,7 +20,7 @@ const call: ChargedModel = {
 }
 
 const before: Charge = {
-  ...{ operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: SECOND },
+  ...{ id: 'one', operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: SECOND },
   owners: ['thread:t', 'tree:t'].map((owner) => ({ owner, period: 'total', beganAt: 0 })),
 }
 
@@ -44,11 +44,12 @@ function rows(charge: Charge | null = before): readonly Spending[] {
 }
 
 const USED = { inputTokens: 7, outputTokens: 3, cost: 13 }
+const TWO = { id: 'two', used: USED }
 const tree = ({ rows: counted }: Counted): Spending => rowOf(counted, { owner: 'tree:t', period: 'total' })
 
 test('a request takes the place of what the call before holds, with what that has used, and counts the time since', () => {
   const subjects = [subject({ maxSteps: 9 })]
-  const counted = countModel(call, { subjects, rows: rows() }, USED)
+  const counted = countModel(call, { subjects, rows: rows() }, TWO)
   expect(tree(counted)).toMatchObject({
     spent: { steps: 1, modelCalls: 1, runtime: 2_000, ...USED },
     held: { inputTokens: 10, outputTokens: 20, cost: 50 },
@@ -56,6 +57,7 @@ test('a request takes the place of what the call before holds, with what that ha
   })
   expect(ownRow(counted.rows).charge).toEqual({
     ...before,
+    id: 'two',
     operation: 'model_1_2',
     scheduledAt: 5,
     at: call.now,
@@ -65,17 +67,13 @@ test('a request takes the place of what the call before holds, with what that ha
 })
 
 test('time between two runs is not counted', () => {
-  const counted = countModel(
-    { ...call, run: 2 },
-    { subjects: [subject({ maxSteps: 9 })], rows: rows() },
-    USED,
-  )
+  const counted = countModel({ ...call, run: 2 }, { subjects: [subject({ maxSteps: 9 })], rows: rows() }, TWO)
   expect(tree(counted).spent.runtime).toBe(0)
 })
 
 test('time in which a person was waited for is not counted', () => {
   const waiting = { ...call, waitedSince: 1.5 * SECOND }
-  const counted = countModel(waiting, { subjects: [subject({ maxSteps: 9 })], rows: rows() }, USED)
+  const counted = countModel(waiting, { subjects: [subject({ maxSteps: 9 })], rows: rows() }, TWO)
   expect(tree(counted).spent.runtime).toBe(500)
 })
 
@@ -87,7 +85,7 @@ test('a request that was charged and not sent is counted once, with what it hold
   const counted = countModel(
     call,
     { subjects: [subject({ maxSteps: 4 })], rows: rows(unsent).map((one) => ({ ...one, spent })) },
-    NOTHING_HELD,
+    { id: 'two', used: NOTHING_HELD },
   )
   expect(counted.judgement.kind).toBe('fits')
   expect(tree(counted)).toMatchObject({ spent: { steps: 4, modelCalls: 4 }, held: { inputTokens: 10 } })
@@ -95,13 +93,17 @@ test('a request that was charged and not sent is counted once, with what it hold
 
 test('a second request of a step is a model call more, and no step', () => {
   const retry = { ...call, operation: 'model_1_1', number: 2 }
-  const counted = countModel(retry, { subjects: [subject({ maxSteps: 9 })], rows: rows() }, NOTHING_HELD)
+  const counted = countModel(
+    retry,
+    { subjects: [subject({ maxSteps: 9 })], rows: rows() },
+    { id: 'two', used: NOTHING_HELD },
+  )
   expect(tree(counted).spent).toMatchObject({ steps: 0, modelCalls: 1 })
 })
 
 test('a request that does not fit ends the call before, and is not counted', () => {
   const subjects = [subject({ maxInputTokens: 16 })]
-  const counted = countModel(call, { subjects, rows: rows() }, USED)
+  const counted = countModel(call, { subjects, rows: rows() }, TWO)
   expect(counted.judgement).toMatchObject({ kind: 'exceeded', exceeded: { used: 7 } })
   expect(tree(counted)).toMatchObject({ spent: { modelCalls: 0, ...USED }, held: NOTHING_HELD })
   expect(ownRow(counted.rows).charge).toMatchObject({ operation: 'model_1_1', at: call.now })
@@ -112,17 +114,24 @@ test('a request that does not fit ends the call before, and is not counted', () 
 
 test('a warning is due once', () => {
   const subjects = [subject({ maxModelCalls: 10, warnAt: 0.1 })]
-  const first = countModel(call, { subjects, rows: rows() }, USED)
+  const first = countModel(call, { subjects, rows: rows() }, TWO)
   expect(first.warnings.map(({ limit, used }) => [limit, used])).toEqual([['maxModelCalls', 1]])
   const next = { ...call, operation: 'model_1_3' }
-  expect(countModel(next, { subjects, rows: first.rows }, USED).warnings).toEqual([])
+  expect(countModel(next, { subjects, rows: first.rows }, TWO).warnings).toEqual([])
+})
+
+test('warnings of one call begin with the widest subject', () => {
+  const wide = subject({ maxModelCalls: 1 })
+  const own: BudgetSubject = { ...subject({ maxModelCalls: 1 }, 'thread:t'), scope: 'thread' }
+  const { warnings } = countModel(call, { subjects: [wide, own], rows: rows() }, TWO)
+  expect(warnings.map(({ scope }) => scope)).toEqual(['tree', 'thread'])
 })
 
 test('a call of a tool is counted beside what the model call holds', () => {
   const tool = { ...call, operation: 'call_1_1_0', number: 0, need: { kind: 'tool' } as const }
   const counted = countTool(tool, { subjects: [subject({ maxToolCalls: 1 })], rows: rows() })
   expect(tree(counted)).toMatchObject({ spent: { toolCalls: 1, runtime: 2_000 }, held: { outputTokens: 20 } })
-  expect(ownRow(counted.rows).charge).toMatchObject({ operation: 'model_1_1', tool: 'call_1_1_0' })
+  expect(ownRow(counted.rows).charge).toMatchObject({ id: 'one', tool: 'call_1_1_0' })
   const second = { ...tool, operation: 'call_1_1_1' }
   const refused = countTool(second, { subjects: [subject({ maxToolCalls: 1 })], rows: counted.rows })
   expect(refused.judgement.kind).toBe('exceeded')

@@ -64,12 +64,23 @@ export function isUnsent({ operation, number }: ChargedCall, known: Charge | nul
   return known?.operation === operation && known.number === number
 }
 
-/** Counts a request to a model, which holds what it may use. `used`: what the request before it has used, in the place of what that holds. */
-export function countModel(call: ChargedModel, { subjects, rows }: Ledger, used: Held): Counted {
+interface CountedRequest {
+  /** Of its charge. */
+  readonly id: string
+  /** What the request before it has used, in the place of what that holds. */
+  readonly used: Held
+}
+
+/** Counts a request to a model, which holds what it may use. */
+export function countModel(
+  call: ChargedModel,
+  { subjects, rows }: Ledger,
+  { id, used }: CountedRequest,
+): Counted {
   const { run, operation, number, scheduledAt, now } = call
   const own = ownRow(rows)
   const { charge: known } = own
-  const ended = worked(endedIn(rows, { own, call, used }), call, known)
+  const ended = withRuntime(endedIn(rows, { own, call, used }), call, known)
   // The first request of a call is that of its step.
   const need = { ...call.need, isStep: call.need.isStep && number === 1 }
   const judged = judge(need, { subjects, rows: ended })
@@ -77,13 +88,13 @@ export function countModel(call: ChargedModel, { subjects, rows }: Ledger, used:
   if (judgement.kind === 'fits') {
     const owners = ended.map(({ owner, period, beganAt }) => ({ owner, period, beganAt }))
     const tool = known?.tool ?? ''
-    const charge = { operation, tool, run, number, scheduledAt, at: now, owners }
+    const charge = { id, operation, tool, run, number, scheduledAt, at: now, owners }
     const taken = ended.map((row) => addTo(row, spentBy(need), judgement.held))
-    return withWarnings(judged, { subjects, rows: withCharge(taken, charge) })
+    return told(judged, { subjects, rows: withCharge(taken, charge) })
   }
-  if (known === null) return withWarnings(judged, { subjects, rows: ended })
+  if (known === null) return told(judged, { subjects, rows: ended })
   const charge = { ...known, run, at: now, operation: isUnsent(call, known) ? NOT_CHARGED : known.operation }
-  return withWarnings(judged, { subjects, rows: withCharge(ended, charge) })
+  return told(judged, { subjects, rows: withCharge(ended, charge) })
 }
 
 /** The charge of a request that was taken back. */
@@ -95,7 +106,7 @@ interface Ending {
   readonly used: Held
 }
 
-/** Rows in which the charge of the thread's own row is ended; `used` as in `countModel`. A request that was not sent is taken back whole. */
+/** Rows in which the charge of the thread's own row is ended; `used` by its request. A request that was not sent is taken back whole. */
 export function endedIn(
   rows: readonly Spending[],
   { own: { charge, held }, call, used }: Ending,
@@ -114,24 +125,24 @@ function takenBack({ need, number }: ChargedModel): Partial<Spent> {
 export function countTool(call: ChargedCall, { subjects, rows }: Ledger): Counted {
   const { run, operation, scheduledAt, now, need } = call
   const { charge: known } = ownRow(rows)
-  const before = known ?? { operation: '', tool: '', number: 0, owners: [] }
-  const until = worked(rows, call, known)
+  const before = known ?? { id: '', operation: '', tool: '', number: 0, owners: [] }
+  const until = withRuntime(rows, call, known)
   const judged = judge(need, { subjects, rows: until })
   const fits = judged.judgement.kind === 'fits'
   const taken = fits ? until.map((row) => addTo(row, spentBy(need))) : until
   const charge = { ...before, tool: fits ? operation : before.tool, run, scheduledAt, at: now }
-  return withWarnings(judged, { subjects, rows: withCharge(taken, charge) })
+  return told(judged, { subjects, rows: withCharge(taken, charge) })
 }
 
 /** Counts a request beside the call that the thread has in flight. It waits for nobody: one that fits only once others use less is sent. */
 export function countBeside(need: ModelNeed, { subjects, rows }: Ledger): Counted {
   const judged = judge(need, { subjects, rows })
   const taken = judged.judgement.kind === 'exceeded' ? rows : rows.map((row) => addTo(row, spentBy(need)))
-  return withWarnings(judged, { subjects, rows: taken })
+  return told(judged, { subjects, rows: taken })
 }
 
 /** Rows with the milliseconds of work since the last charge, if it was of the same run. */
-function worked(
+function withRuntime(
   rows: readonly Spending[],
   { run, now, waitedSince }: ChargedCall,
   known: Charge | null,
@@ -160,12 +171,8 @@ function judge(need: Need, { subjects, rows }: Ledger): Judged {
   return { accounts, judgement: judgeBudgets(need, accounts) }
 }
 
-function isOf(row: Spending, { owner, period }: SpendingKey): boolean {
-  return row.owner === owner && row.period === period
-}
-
 export function rowOf(rows: readonly Spending[], key: SpendingKey): Spending {
-  const row = rows.find((one) => isOf(one, key))
+  const row = rows.find(({ owner, period }) => owner === key.owner && period === key.period)
   if (row === undefined) throw new Error(`Expected the locked row of ${key.owner}, found none.`)
   return row
 }
@@ -178,20 +185,22 @@ export interface Warning {
   readonly used: number
 }
 
-/** The rows with the limits as people read them, who do not know the code of the worker, and with the warnings that are due. */
-function withWarnings({ judgement, accounts }: Judged, { subjects, rows }: Ledger): Counted {
-  const warnings: Warning[] = []
-  const counted = rows.map((row) => {
-    const subject = subjects.find((one) => isOf(row, one))
-    if (subject === undefined) return row
+/** Warnings that are due, and the rows with these and with the limits, as people read them who do not know the code of the worker. */
+function told({ judgement, accounts }: Judged, { subjects, rows }: Ledger): Counted {
+  const changes = subjects.map((subject) => {
+    const row = rowOf(rows, subject)
     const limits = raiseLimits(subject.limits, row.raised)
     const lowest = limits === subject.limits ? subject.lowest : lowestOf(limits)
-    const due = dueWarnings({ ...subject, limits }, row, judgement)
-    warnings.push(...due)
-    const warned = due.length === 0 ? row.warned : [...row.warned, ...due.map(({ limit }) => limit)]
-    return { ...row, warned, limits: lowest }
+    const warnings = dueWarnings({ ...subject, limits }, row, judgement)
+    const warned = warnings.length === 0 ? row.warned : [...row.warned, ...warnings.map(({ limit }) => limit)]
+    return { before: row, row: { ...row, warned, limits: lowest }, warnings }
   })
-  return { judgement, accounts, rows: counted, warnings }
+  return {
+    judgement,
+    accounts,
+    rows: rows.map((row) => changes.find(({ before }) => before === row)?.row ?? row),
+    warnings: changes.flatMap(({ warnings }) => warnings),
+  }
 }
 
 /** The limits of which a warning is due, once in their period, and before a call does not fit. */

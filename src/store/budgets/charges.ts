@@ -12,7 +12,7 @@ import { nowMicros, toMillis } from '../../protocol/time.js'
 import type { Micros } from '../../protocol/time.js'
 import type { Reader, Store, Writer } from '../store.js'
 import { prepared } from '../transaction.js'
-import { addTo, lockSpendings, readSpending, writeSpendings } from './spending.js'
+import { addTo, isNothing, lockSpendings, readSpending, writeSpendings } from './spending.js'
 import type { Charge, Spending } from './spending.js'
 import { threadSubject } from './subjects.js'
 
@@ -37,10 +37,6 @@ export async function readRequest(
 const readDetail = prepared<{ readonly detail: string | null }>(
   ([threadId, id]) => sql`select detail from operations where thread_id = ${threadId} and id = ${id}`,
 )
-
-export function isNothing({ inputTokens, outputTokens, cost }: Held): boolean {
-  return inputTokens + outputTokens + cost === 0
-}
 
 /** A request as the log of its operation has it. */
 export interface LoggedRequest {
@@ -156,7 +152,7 @@ async function listOldCharges(db: Reader, before: Micros): Promise<readonly Know
   const old: KnownCharge[] = []
   const young: KnownCharge[] = []
   for (const { thread_id: threadId, state, existing, closed_at: closedAt } of rows) {
-    // Written by `writeSpendings`: the store's boundary.
+    // Written by `spending.ts`: the store's boundary.
     const { charge } = JSON.parse(state) as Pick<Spending, 'charge'>
     if (threadId === null || charge === null) continue
     const isOver = existing === null || closedAt !== null || charge.at < before

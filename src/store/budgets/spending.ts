@@ -28,6 +28,8 @@ export interface SpendingKey {
 
 /** What the newest call of a thread has taken from budgets. What it holds is held in the row of its thread, and in those of its owners. */
 export interface Charge {
+  /** Made with the newest request to a model, in any store and at any time; empty: none was made. */
+  readonly id: string
   /** The newest model call: the id of its operation; empty: none. */
   readonly operation: string
   /** The newest call of a tool that was counted; empty: none. It holds nothing, so what the model call holds stays until the next one. */
@@ -123,8 +125,12 @@ const writeRows = prepared<unknown>((values) => {
     on conflict (owner, period) do update set state = excluded.state`
 })
 
+export function isNothing({ inputTokens, outputTokens, cost }: Held): boolean {
+  return inputTokens + outputTokens + cost === 0
+}
+
 function holds({ charge, held }: Spending): boolean {
-  return charge !== null && held.inputTokens + held.outputTokens + held.cost > 0
+  return charge !== null && !isNothing(held)
 }
 
 /** Alone, because a statement that names the column of an index writes the index too. */
@@ -140,10 +146,11 @@ function writeHoldings(tx: Writer, rows: readonly Spending[]): void {
   }
 }
 
+/** A row as this process has written it. */
 interface Remembered {
-  /** The state as it is stored. */
-  readonly text: string
   readonly row: Spending
+  /** Its state as it was stored. */
+  readonly text: string
 }
 
 /**
@@ -156,8 +163,9 @@ const MOST_REMEMBERED = 2_000
 /** Returns the state as it is stored. */
 function remember(row: Spending): string {
   const text = JSON.stringify(stateOf(row))
-  if (remembered.size >= MOST_REMEMBERED) remembered.clear()
-  remembered.set(keyOf(row), { text, row: { ...row, isHolding: holds(row) } })
+  const key = keyOf(row)
+  if (remembered.size >= MOST_REMEMBERED && !remembered.has(key)) remembered.clear()
+  remembered.set(key, { text, row: { ...row, isHolding: holds(row) } })
   return text
 }
 
@@ -172,29 +180,37 @@ function keyOf({ owner, period }: SpendingKey): string {
 export function rememberedSpendings(
   tx: Writer,
   subjects: readonly SpendingKey[],
-): readonly Spending[] | null {
+): readonly Remembered[] | null {
   if (locksRows(tx)) return null
-  const rows: Spending[] = []
+  const rows: Remembered[] = []
   for (const subject of subjects) {
     const known = remembered.get(keyOf(subject))
     if (known === undefined) return null
     // The clock of SQLite is that of its machine.
-    rows.push(inPeriod(known.row, () => new Date()))
+    rows.push({ text: known.text, row: inPeriod(known.row, () => new Date()) })
   }
   return rows
 }
 
-/** Writes rows if all of them are stored as this process remembers them; otherwise it leaves them as they are. Returns whether it has. */
-export async function replaceRemembered(tx: Writer, rows: readonly Spending[]): Promise<boolean> {
-  const replaced: (SpendingKey & { readonly known: string })[] = []
-  for (const row of rows) {
+/**
+ * Writes rows in the place of those that were remembered, which are the same ones in the same order, if all of these are stored so; otherwise
+ * it leaves them as they are. Returns whether it has. The rows are remembered in both cases: a next one finds that they are not stored.
+ */
+export async function replaceRemembered(
+  tx: Writer,
+  before: readonly Remembered[],
+  rows: readonly Spending[],
+): Promise<boolean> {
+  const replaced: Remembered[] = []
+  for (const [index, row] of rows.entries()) {
+    const known = before[index]
+    if (known === undefined) throw new Error('Expected as many rows as were remembered.')
     const { owner, period } = row
-    const known = remembered.get(keyOf(row))?.text ?? ''
-    if ((await replaceRow(tx, [remember(row), owner, period, known])) === 0) {
-      for (const one of replaced) await setState(tx, one, one.known)
+    if ((await replaceRow(tx, [remember(row), owner, period, known.text])) === 0) {
+      for (const one of replaced) await setState(tx, one.row, one.text)
       return false
     }
-    replaced.push({ owner, period, known })
+    replaced.push(known)
   }
   writeHoldings(tx, rows)
   return true
@@ -291,8 +307,13 @@ function stateOf({ beganAt, spent, held, warned, limits, raised, charge }: Spend
 }
 
 const NEW: State = {
-  ...{ beganAt: 0, spent: NOTHING_SPENT, held: NOTHING_HELD },
-  ...{ warned: [], limits: {}, raised: {}, charge: null },
+  beganAt: 0,
+  spent: NOTHING_SPENT,
+  held: NOTHING_HELD,
+  warned: [],
+  limits: {},
+  raised: {},
+  charge: null,
 }
 
 const EMPTY: Omit<Spending, keyof SpendingKey> = { ...NEW, isHolding: false }

@@ -29,7 +29,7 @@ const IN_STORE = { worker: undefined, agent: undefined, stored: 'unread' } as co
 const OWN = threadSubject('t')
 
 const charge: Charge = {
-  ...{ operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
+  ...{ id: '1', operation: 'model_1_1', tool: '', run: 1, number: 1, scheduledAt: 1, at: BEGAN },
   owners: [OWN, TREE].map(({ owner, period }) => ({ owner, period, beganAt: 0 })),
 }
 
