@@ -110,7 +110,7 @@ test('what a request of another store of this process has used is not taken for 
   })
 })
 
-test('a call of a tool is charged, however many threads have been charged since its model call', () => {
+test('a call of a tool is charged, however many requests of other threads have ended during its model call', () => {
   const others: Reply = () => {
     for (let n = 0; n < 5_000; n += 1) rememberRequest(`other-${n}`, 'one', { usage: null, error: null })
     return CALLS

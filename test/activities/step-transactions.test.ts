@@ -85,7 +85,7 @@ async function statementsOfStep(budgets: Budgets | undefined): Promise<number> {
   return made
 }
 
-test('budgets add two statements to a step, one for its model call and one for its call of a tool', async () => {
+test('budgets add five updates to a step: of three rows for its model call, and of two for its call of a tool', async () => {
   const plain = await statementsOfStep(undefined)
   expect(plain).toBeGreaterThan(20)
   expect(await statementsOfStep(BUDGETS)).toBe(plain + 5)

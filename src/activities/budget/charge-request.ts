@@ -222,12 +222,12 @@ export async function endCharge(
   step: ModelStep,
   answer: CallModelAnswer,
 ): Promise<void> {
-  const charge = chargedSteps.get(step)
-  if (charge === undefined) return
+  const chargeId = chargedSteps.get(step)
+  if (chargeId === undefined) return
   const { input, startedAt, log } = step
   const { threadId } = input
   if (answer.type === 'answered' && answer.calls.length > 0) {
-    if (log.last !== undefined) rememberRequest(threadId, charge, log.last)
+    if (log.last !== undefined) rememberRequest(threadId, chargeId, log.last)
     return
   }
   await endChargeOf(store, {

@@ -30,6 +30,7 @@ import type { Charge, LockedSubject, Spending } from '../../store/budgets/spendi
 import { readPeople, readSubjects, threadSubject } from '../../store/budgets/subjects.js'
 import type { BudgetSources, BudgetSubject } from '../../store/budgets/subjects.js'
 import { appendEvents } from '../../store/events.js'
+import { keepUpTo } from '../../store/budgets/keep-up-to.js'
 import type { Store, Writer } from '../../store/store.js'
 import { countBeside, countModel, countTool, endedIn, isUnsent, ownRow, rowOf } from './count-call.js'
 import type { ChargedCall, ChargedModel, Counted } from './count-call.js'
@@ -66,15 +67,10 @@ const FREE: Charged = { kind: 'charged', id: '', maxOutputTokens: null, told: nu
 const chargedThreads = new Map<string, boolean>()
 
 /** The newest request of each thread that has ended in this process, and the id of its charge. */
-const endedRequests = new Map<string, { readonly charge: string; readonly request: LoggedRequest }>()
+const endedRequests = new Map<string, { readonly chargeId: string; readonly request: LoggedRequest }>()
 
 /** A few thousand threads are kept. */
 const MOST_KEPT = 5_000
-
-function keep<Value>(map: Map<string, Value>, threadId: string, value: Value): void {
-  if (map.size >= MOST_KEPT && !map.has(threadId)) map.clear()
-  map.set(threadId, value)
-}
 
 /** Whether the newest charge of the thread by this process has found that tools or time are limited; undefined: it has made none. */
 export function foundToolLimits(threadId: string): boolean | undefined {
@@ -87,8 +83,8 @@ export function mayHold(threadId: string): boolean {
 }
 
 /** What a request has used whose answer is committed, by the id of its charge: the next charge of its thread need not read it. */
-export function rememberRequest(threadId: string, charge: string, request: LoggedRequest): void {
-  keep(endedRequests, threadId, { charge, request })
+export function rememberRequest(threadId: string, chargeId: string, request: LoggedRequest): void {
+  keepUpTo(MOST_KEPT, endedRequests, threadId, { chargeId, request })
 }
 
 interface BesideCall extends Pick<ChargedCall, 'threadId' | 'run' | 'now' | 'scope'> {
@@ -136,7 +132,7 @@ export async function charge(tx: Writer, call: ChargedCall, sources: BudgetSourc
   const { threadId, need } = call
   const { all, ofTools } = await readSubjects(tx, call, sources)
   const limitsTools = ofTools.length > 0
-  keep(chargedThreads, threadId, limitsTools)
+  keepUpTo(MOST_KEPT, chargedThreads, threadId, limitsTools)
   if (need.kind === 'tool') return limitsTools ? chargeTool(tx, call, ofTools) : FREE
   if (all.length === 0 && (await findCharge(tx, threadId)) === null) return FREE
   return chargeModel(tx, { ...call, need }, all)
@@ -177,7 +173,7 @@ function requestOf(
   if (known === null || isNothing(held) || isUnsent(call, known)) return undefined
   if (known.operation === call.operation) return call.previous
   const ended = endedRequests.get(call.threadId)
-  return ended?.charge === known.id ? ended.request : 'stored'
+  return ended?.chargeId === known.id ? ended.request : 'stored'
 }
 
 /** Subjects of a charge in which the present call is not counted: those that have no budget any more, and those of a run that is over. */

@@ -19,6 +19,7 @@ import type { Micros } from '../../protocol/time.js'
 import type { Schema } from '../schema.js'
 import type { Reader, Writer } from '../store.js'
 import { locksRows, pipeline, prepared, preparedWrite } from '../transaction.js'
+import { keepUpTo } from './keep-up-to.js'
 
 /** Names the row of a subject. */
 export interface SpendingKey {
@@ -125,6 +126,7 @@ const writeRows = prepared<unknown>((values) => {
     on conflict (owner, period) do update set state = excluded.state`
 })
 
+/** Whether a charge holds nothing. */
 export function isNothing({ inputTokens, outputTokens, cost }: Held): boolean {
   return inputTokens + outputTokens + cost === 0
 }
@@ -163,9 +165,7 @@ const MOST_REMEMBERED = 2_000
 /** Returns the state as it is stored. */
 function remember(row: Spending): string {
   const text = JSON.stringify(stateOf(row))
-  const key = keyOf(row)
-  if (remembered.size >= MOST_REMEMBERED && !remembered.has(key)) remembered.clear()
-  remembered.set(key, { text, row: { ...row, isHolding: holds(row) } })
+  keepUpTo(MOST_REMEMBERED, remembered, keyOf(row), { text, row: { ...row, isHolding: holds(row) } })
   return text
 }
 

@@ -11,6 +11,7 @@ import type { BudgetPeriod, BudgetScope } from '../../protocol/event-codes.js'
 import type { ThreadPermissions } from '../../policy/judge.js'
 import type { Reader } from '../store.js'
 import { prepared } from '../transaction.js'
+import { keepUpTo } from './keep-up-to.js'
 
 type Json = string | null
 
@@ -107,10 +108,9 @@ const MOST_MADE = 2_000
 function knownSubjects(making: Making): Subjects {
   const known = made.get(making.threadId)
   if (known !== undefined && isSame(known.of, making)) return known.subjects
-  if (made.size >= MOST_MADE) made.clear()
   const all = makeSubjects(making)
   const subjects = { all, ofTools: all.filter(({ limits }) => limitTools(limits)) }
-  made.set(making.threadId, { of: making, subjects })
+  keepUpTo(MOST_MADE, made, making.threadId, { of: making, subjects })
   return subjects
 }
 
